@@ -1,0 +1,34 @@
+import type { JobEnvelope } from "@toolctrl/foundation/envelope";
+import type { JsonValue } from "@toolctrl/foundation/json";
+import type { QueueName } from "@toolctrl/foundation/queues";
+import type { JobOutcome } from "@toolctrl/queue/port";
+
+/** One delivery of an event to a consumer. */
+export interface Delivery<Payload = JsonValue> {
+  readonly eventId: string;
+  readonly tenantId: string;
+  readonly type: string;
+  readonly payload: Payload;
+  /** The epoch of this consumer's effect: part of its key, Message-ID and webhook-id. */
+  readonly effectEpoch: number;
+  readonly envelope: JobEnvelope;
+  /** How this delivery came, for retry policies of the consumer's own. */
+  readonly failures: number;
+  readonly maxAttempts: number;
+  readonly signal: AbortSignal;
+}
+
+/**
+ * A named handler of one queue.
+ *
+ * `handle` runs under this consumer's idempotency claim and at most one delivery at a time; when it answers `done`, the receipt is
+ * recorded. A thrown error is a `retry`, unless it is a CodedError that says a retry cannot help: that is a `cancel`.
+ */
+export interface Consumer {
+  readonly name: string;
+  readonly queue: QueueName;
+  readonly concurrency: number;
+  handle(delivery: Delivery): Promise<JobOutcome>;
+  /** Called instead of `handle` when the receipt is there: passes the event on to the consumer behind this one, if there is one. */
+  passOn?(delivery: Delivery): Promise<void>;
+}

@@ -1,0 +1,31 @@
+import { z } from "zod";
+import type { JsonValue } from "./json.ts";
+
+const jsonValue: z.ZodType<JsonValue> = z.json();
+
+/**
+ * What a BullMQ job of an outbox queue carries. `payload` is absent when it travels by reference: the consumer then reads the row.
+ *
+ * `position` is the decimal text of a bigint. Times are ISO 8601 in UTC.
+ */
+export const jobEnvelopeSchema = z.strictObject({
+  v: z.literal(1),
+  outboxEventId: z.string().min(1),
+  tenantId: z.string().min(1),
+  type: z.string().min(1),
+  version: z.number().int().positive(),
+  position: z.string().regex(/^\d+$/),
+  generation: z.number().int().nonnegative(),
+  effectEpoch: z.number().int().nonnegative(),
+  /** On a deliberate replay, the one consumer that repeats its effect. */
+  replayConsumer: z.string().optional(),
+  payload: jsonValue.optional(),
+  correlationId: z.string().nullable(),
+  causationId: z.string().nullable(),
+  depth: z.number().int().nonnegative(),
+  traceparent: z.string().nullable(),
+  tracestate: z.string().nullable(),
+  createdAt: z.iso.datetime({ offset: true }),
+});
+
+export type JobEnvelope = z.infer<typeof jobEnvelopeSchema>;

@@ -1,0 +1,115 @@
+import { z } from "zod";
+import { assertEventType } from "./event-type.ts";
+import { CodedError } from "./errors.ts";
+import type { JsonObject, JsonValue } from "./json.ts";
+
+const address = z.string().min(3).max(320);
+
+/** A mail, rendered from a Liquid template by the consumer `mail-render` and sent by `email-send`. */
+export const mailMessageSchema = z.strictObject({
+  to: z.union([address, z.array(address).min(1).max(50)]),
+  from: address.optional(),
+  replyTo: address.optional(),
+  subject: z.string().min(1).max(1000),
+  /** Liquid; values are put in as they are. */
+  text: z.string().max(200_000).optional(),
+  /** Liquid; values are HTML-escaped. */
+  html: z.string().max(200_000).optional(),
+  /** What the templates can see. */
+  data: z.record(z.string(), z.json()).default({}),
+}).refine((mail) => mail.text !== undefined || mail.html !== undefined, { error: "expected a text or an html template, got neither", path: ["text"] });
+
+/** An in-app notification; `recipientId` null is for everybody of the tenant. */
+export const notificationMessageSchema = z.strictObject({
+  recipientId: z.string().min(1).max(200).nullable(),
+  title: z.string().min(1).max(500),
+  body: z.string().max(20_000).default(""),
+});
+
+/** An entry of the tenant's audit chain. */
+export const auditEntrySchema = z.strictObject({
+  actor: z.string().min(1).max(200),
+  action: z.string().min(1).max(200),
+  object: z.string().min(1).max(200),
+  recordId: z.string().min(1).max(200),
+  data: z.json().default(null),
+});
+
+/** What a webhook endpoint receives in `data`; endpoints subscribe by event type. */
+export const webhookMessageSchema = z.record(z.string(), z.json());
+
+/**
+ * The payload type of each known event type. Product apps add theirs by module augmentation, and register a schema with
+ * {@link registerOutboxEvent}; a type that is not here takes any JSON object.
+ */
+export interface OutboxEventPayloads {
+  "mail.message.send": z.input<typeof mailMessageSchema>;
+  "notification.message.create": z.input<typeof notificationMessageSchema>;
+  "audit.entry.record": z.input<typeof auditEntrySchema>;
+  "webhook.message.deliver": JsonObject;
+}
+
+/** The payload a publisher must give for event type `T`. */
+export type PayloadOf<T extends string> = T extends keyof OutboxEventPayloads ? OutboxEventPayloads[T] : JsonObject;
+
+export interface OutboxEventDefinition {
+  readonly type: string;
+  readonly version: number;
+  readonly schema: z.ZodType;
+  /** Whether the tenant may see events of this type (in webhooks, exports). */
+  readonly tenantVisible: boolean;
+  /** Paths of personal data, for logs and deletion. */
+  readonly pii: readonly string[];
+}
+
+const definitions = new Map<string, OutboxEventDefinition>();
+
+/**
+ * Adds an event type to the catalogue of this process.
+ * @throws CodedError `PUBLISH.EVENT_TYPE`; `PUBLISH.ARGUMENT` when the type is registered already with another schema.
+ */
+export function registerOutboxEvent(type: string, options: { schema: z.ZodType; version?: number; tenantVisible?: boolean; pii?: string[] }): void {
+  assertEventType(type);
+  const known = definitions.get(type);
+  if (known !== undefined && known.schema !== options.schema) {
+    throw new CodedError("PUBLISH.ARGUMENT", `expected ${type} to be registered once, got a second schema`, { facts: { type } });
+  }
+  definitions.set(type, {
+    type,
+    version: options.version ?? 1,
+    schema: options.schema,
+    tenantVisible: options.tenantVisible ?? false,
+    pii: options.pii ?? [],
+  });
+}
+
+/** The definition of an event type, or undefined for a type that is not in the catalogue. */
+export function findOutboxEvent(type: string): OutboxEventDefinition | undefined {
+  return definitions.get(type);
+}
+
+/** All registered definitions, by type. */
+export function listOutboxEvents(): OutboxEventDefinition[] {
+  return [...definitions.values()].sort((a, b) => (a.type < b.type ? -1 : 1));
+}
+
+/**
+ * Checks a payload against the catalogue; a type that is not in it passes as it is.
+ * @throws CodedError `PUBLISH.PAYLOAD_SCHEMA` naming each path.
+ */
+export function checkEventPayload(type: string, payload: unknown): { version: number; payload: JsonValue } {
+  const definition = definitions.get(type);
+  if (definition === undefined) return { version: 1, payload: payload as JsonValue };
+  const parsed = definition.schema.safeParse(payload);
+  if (!parsed.success) {
+    throw new CodedError("PUBLISH.PAYLOAD_SCHEMA", `expected the payload of ${type} to fit its schema:\n${z.prettifyError(parsed.error)}`, {
+      facts: { type, paths: parsed.error.issues.map((issue) => issue.path.join(".")) },
+    });
+  }
+  return { version: definition.version, payload: parsed.data as JsonValue };
+}
+
+registerOutboxEvent("mail.message.send", { schema: mailMessageSchema, pii: ["to", "replyTo", "data"] });
+registerOutboxEvent("notification.message.create", { schema: notificationMessageSchema, tenantVisible: true });
+registerOutboxEvent("audit.entry.record", { schema: auditEntrySchema, pii: ["actor", "data"] });
+registerOutboxEvent("webhook.message.deliver", { schema: webhookMessageSchema, tenantVisible: true });
