@@ -1,0 +1,30 @@
+import { isCodedError } from "@toolctrl/foundation/errors";
+import { pino, stdSerializers, type DestinationStream, type Logger as PinoLogger } from "pino";
+
+export type Logger = PinoLogger;
+
+// Fields that have carried secrets into logs elsewhere. Payloads are never logged at all.
+const SECRET_FIELDS = ["password", "secret", "authorization", "dsn", "databaseUrl", "redisUrl"];
+
+/**
+ * One JSON line per message: `time` in ISO 8601, `level` as a word, `app`. Errors go under `err`, with code, fix and facts when coded.
+ * Writes are synchronous, so that a line before an exit is not lost.
+ */
+export function createLogger(options: { app: string; level: string; destination?: DestinationStream }): Logger {
+  const settings = {
+    level: options.level,
+    base: { app: options.app, pid: process.pid },
+    timestamp: () => `,"time":"${new Date().toISOString()}"`,
+    formatters: { level: (label: string) => ({ level: label }) },
+    serializers: { err: serializeError },
+    redact: { paths: SECRET_FIELDS.flatMap((name) => [name, `*.${name}`]), censor: "[redacted]" },
+  };
+  return options.destination === undefined ? pino(settings) : pino(settings, options.destination);
+}
+
+function serializeError(error: unknown): unknown {
+  if (!(error instanceof Error)) return error;
+  if (!isCodedError(error)) return stdSerializers.err(error);
+  const { type, message, stack } = stdSerializers.err(error);
+  return { type, message, stack, code: error.code, fix: error.fix, retry: error.retry, facts: error.facts };
+}
