@@ -38,12 +38,17 @@ export function errorCodeOf(error: unknown): string {
 export function describeError(error: unknown, max = 2000): string {
   const parts: string[] = [];
   for (let current = error, depth = 0; current !== undefined && current !== null && depth < 5; depth += 1) {
-    const text = current instanceof Error ? current.message || current.name : String(current);
+    const text = textOf(current);
     if (text !== "" && !parts.includes(text)) parts.push(text);
     current = current instanceof Error ? current.cause : undefined;
   }
   // NUL cannot be stored in PostgreSQL text; a peer's reply may hold one.
   return parts.join(": ").replaceAll("\u0000", "\uFFFD").slice(0, max);
+}
+
+function textOf(thrown: unknown): string {
+  if (thrown instanceof Error) return thrown.message || thrown.name;
+  return typeof thrown === "string" ? thrown : (JSON.stringify(thrown) ?? typeof thrown);
 }
 
 /** The end of an exhaustive switch. */

@@ -1,0 +1,143 @@
+import { randomUUID } from "node:crypto";
+import type { Queryable } from "@toolctrl/db/sql";
+import { describeError } from "@toolctrl/foundation/errors";
+import type { QueueBackend } from "@toolctrl/queue/port";
+import type { Logger } from "@toolctrl/runtime/logger";
+import type { ClaimedEvent } from "./claimed-event.ts";
+import { handOff, type HandOffDeps } from "./hand-off.ts";
+import { splitIntoLanes, LANES } from "./lanes.ts";
+import type { DispatcherSettings } from "./settings.ts";
+import { settleWithRetry } from "./settle-with-retry.ts";
+import { claimDueEvents, type Claim } from "./sql/claim-due-events.ts";
+import { readMode } from "./sql/read-mode.ts";
+import { reclaimExpiredEvent } from "./sql/reclaim-expired-event.ts";
+import { createSettlementReport, emptyTally, type Tally, type TickReport } from "./settlement-report.ts";
+import { createTicker } from "./ticker.ts";
+
+export type { TickReport } from "./settlement-report.ts";
+
+export interface BatchDispatcherDeps extends Omit<HandOffDeps, "maxRetries" | "backend"> {
+  readonly pool: Queryable;
+  readonly backend: Pick<QueueBackend, "addAll" | "ping">;
+  readonly settings: DispatcherSettings;
+  readonly log: Logger;
+}
+
+export interface BatchDispatcher {
+  /** Claims and hands off until no due event is left, or the queue's server is away. */
+  tick(): Promise<TickReport>;
+  /** Ticks at the interval, and at once after `wake`, until closed. */
+  start(): void;
+  /** A hint that something was published; may be given at any time, any number of times. */
+  wake(): void;
+  /** Claims nothing more; resolves when what was claimed is settled, or the grace period is over. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** Batches claimed ahead of the one being handed off; more would only lengthen the time between claim and hand-off. */
+const MAX_BATCHES_IN_FLIGHT = 2;
+
+/** The default drainer: claims a fair batch, hands it off in two overlapping lanes, settles in bulk. */
+export function createBatchDispatcher(deps: BatchDispatcherDeps): BatchDispatcher {
+  const { pool, settings, metrics, log } = deps;
+  const handOffDeps: HandOffDeps = { ...deps, maxRetries: settings.maxRetries };
+  const report = createSettlementReport({ metrics, log });
+  const lanes: Promise<void>[] = Array.from({ length: LANES }, () => Promise.resolve());
+  let afterTenant = "";
+  let queueAway = false;
+  let closing = false;
+
+  async function tick(): Promise<TickReport> {
+    const tally = emptyTally();
+    if (queueAway && !(await queueIsBack())) return tally;
+    const mode = await readMode(pool);
+    if (mode.mode !== "batch" || mode.desired !== "batch") return tally;
+    await reclaimExpired(mode.epoch, tally);
+    await drainDue(mode.epoch, tally);
+    return tally;
+  }
+
+  async function queueIsBack(): Promise<boolean> {
+    try {
+      await deps.backend.ping();
+      queueAway = false;
+      log.info("the queue answers again");
+    } catch (error) {
+      log.warn({ error: describeError(error) }, "the queue is away, claiming nothing");
+    }
+    return !queueAway;
+  }
+
+  /** One at a time, and settled before the next: the lease that is lost here is lost by this event alone. */
+  async function reclaimExpired(epoch: bigint, tally: Tally): Promise<void> {
+    for (let taken = 0; taken < settings.batchSize && !closing && !queueAway; taken += 1) {
+      const { crashBudget, leaseMs } = settings;
+      const reclaim = await reclaimExpiredEvent(pool, { epoch, crashBudget, leaseMs, lockToken: randomUUID() });
+      if (reclaim.kind === "none") return;
+      if (reclaim.kind === "dead") {
+        log.error({ eventId: reclaim.id }, "event failed: its process died each time it was claimed alone");
+        metrics.add("outbox_dead_total", 1);
+        tally.dead += 1;
+        continue;
+      }
+      log.warn({ eventId: reclaim.event.id, attempts: reclaim.event.attempts }, "lease expired, event claimed again");
+      metrics.add("outbox_claims_total", 1);
+      tally.claimed += 1;
+      await handOffAndSettle([reclaim.event], tally);
+    }
+  }
+
+  async function drainDue(epoch: bigint, tally: Tally): Promise<void> {
+    const inFlight: Promise<void>[] = [];
+    const failures: unknown[] = [];
+    for (let more = true; more && !closing && !queueAway && failures.length === 0; ) {
+      const claim = await claimNext(epoch);
+      tally.claimed += claim.events.length;
+      more = claim.more;
+      inFlight.push(enqueue(claim.events, tally).catch((error: unknown) => void failures.push(error)));
+      if (inFlight.length >= MAX_BATCHES_IN_FLIGHT) await inFlight.shift();
+    }
+    await Promise.all(inFlight);
+    if (failures.length > 0) throw failures[0];
+  }
+
+  async function claimNext(epoch: bigint): Promise<Claim> {
+    const claim = await claimDueEvents(pool, { epoch, limit: settings.batchSize, leaseMs: settings.leaseMs, lockToken: randomUUID(), afterTenant });
+    afterTenant = claim.lastTenant;
+    metrics.add("outbox_claims_total", claim.events.length);
+    return claim;
+  }
+
+  /** Puts a batch behind what its lanes are doing, so that a line's events are handed off in the order they were claimed. */
+  async function enqueue(events: readonly ClaimedEvent[], tally: Tally): Promise<void> {
+    const parts = splitIntoLanes(events).map((part, index) => {
+      const run = (lanes[index] ?? Promise.resolve()).then(() => handOffAndSettle(part, tally));
+      // The chain goes on after a failure; the failure itself is the caller's.
+      lanes[index] = run.catch(() => undefined);
+      return run;
+    });
+    await Promise.all(parts);
+  }
+
+  async function handOffAndSettle(events: readonly ClaimedEvent[], tally: Tally): Promise<void> {
+    if (events.length === 0) return;
+    const { settlements, unreachable } = await handOff(handOffDeps, events);
+    if (unreachable && !queueAway) {
+      queueAway = true;
+      log.warn("the queue is away; claiming stops until it answers");
+    }
+    const { lost, repeated } = await settleWithRetry(pool, settlements, log);
+    report(settlements, new Set(repeated ? [] : lost), tally);
+  }
+
+  const ticker = createTicker({ intervalMs: settings.intervalMs, tick, onError: (error) => log.error({ error: describeError(error) }, "tick failed") });
+  return {
+    tick,
+    start: ticker.start,
+    wake: ticker.wake,
+    async close(graceMs) {
+      closing = true;
+      await ticker.close(graceMs);
+    },
+  };
+}

@@ -1,0 +1,58 @@
+import { hostname } from "node:os";
+import { transaction } from "@toolctrl/db/client";
+import { CodedError, describeError } from "@toolctrl/foundation/errors";
+import type { Logger } from "@toolctrl/runtime/logger";
+import type { Pool } from "pg";
+import { uuidv7 } from "uuidv7";
+import { findForeignQueues, insertProcess, deleteProcess, renewProcess } from "./sql/registry-rows.ts";
+
+/** What a process says of itself. */
+export interface ProcessEntry {
+  readonly app: string;
+  /** Its vote on the drainer: `OUTBOX_PULL_WORKER`. */
+  readonly vote: "false" | "shadow" | "true";
+  /** Whether it drains (`OUTBOX_DISPATCHER_ENABLED`). */
+  readonly drains: boolean;
+  readonly queueBackend: string;
+  readonly queuePrefix: string;
+  /** The queues it consumes. */
+  readonly queues: readonly string[];
+}
+
+/** A process counts as live for this long after it was last heard of. */
+export const ALIVE_MS = 30_000;
+const RENEW_MS = 10_000;
+
+/**
+ * Enters this process in the register of live ones and keeps the entry alive.
+ *
+ * Two processes on different queues would each look healthy while jobs wait where nobody works, so a mismatch refuses to start.
+ * @throws CodedError `QUEUE.MISMATCH` naming the process it clashes with.
+ */
+export async function registerProcess(pool: Pool, entry: ProcessEntry, log: Logger): Promise<{ id: string; close(): Promise<void> }> {
+  const id = uuidv7();
+  const row = { ...entry, id, host: hostname(), pid: process.pid, aliveMs: ALIVE_MS };
+  await transaction(pool, async (tx) => {
+    const [foreign] = await findForeignQueues(tx, entry.queueBackend, entry.queuePrefix);
+    if (foreign !== undefined) {
+      throw new CodedError(
+        "QUEUE.MISMATCH",
+        `expected the queue of the processes that run (${foreign.queueBackend}, prefix ${foreign.queuePrefix}: ${foreign.app} on ${foreign.host}, pid ${foreign.pid}), got ${entry.queueBackend}, prefix ${entry.queuePrefix}`,
+        { facts: { ...foreign } },
+      );
+    }
+    await insertProcess(tx, row);
+  });
+  const timer = setInterval(() => {
+    renewProcess(pool, row).catch((error: unknown) => log.warn({ error: describeError(error) }, "could not renew the entry of this process"));
+  }, RENEW_MS);
+  timer.unref();
+  return {
+    id,
+    async close() {
+      clearInterval(timer);
+      // An entry that cannot be deleted runs out by itself; leaving must not wait for the database.
+      await deleteProcess(pool, id).catch((error: unknown) => log.warn({ error: describeError(error) }, "could not delete the entry of this process"));
+    },
+  };
+}

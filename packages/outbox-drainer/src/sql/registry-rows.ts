@@ -1,0 +1,55 @@
+import type { Queryable } from "@toolctrl/db/sql";
+import { z } from "zod";
+
+export interface ProcessRow {
+  readonly id: string;
+  readonly app: string;
+  readonly host: string;
+  readonly pid: number;
+  readonly vote: string;
+  readonly drains: boolean;
+  readonly queueBackend: string;
+  readonly queuePrefix: string;
+  readonly queues: readonly string[];
+  readonly aliveMs: number;
+}
+
+const foreignSchema = z.object({ app: z.string(), host: z.string(), pid: z.number(), queueBackend: z.string(), queuePrefix: z.string() });
+
+/**
+ * Live processes on another queue than this one. Takes a transaction lock, so that of two processes that register at once and clash
+ * one sees the other.
+ */
+export async function findForeignQueues(tx: Queryable, queueBackend: string, queuePrefix: string): Promise<z.infer<typeof foreignSchema>[]> {
+  await tx.query(`SELECT pg_advisory_xact_lock(hashtextextended('toolctrl:register', 0))`);
+  const { rows } = await tx.query<Record<string, unknown>>(
+    `SELECT "app", "host", "pid", "queueBackend", "queuePrefix" FROM "OutboxDrainer"
+     WHERE "aliveUntil" > (SELECT clock_timestamp()) AND ("queueBackend", "queuePrefix") <> ($1, $2) ORDER BY "startedAt" LIMIT 1`,
+    [queueBackend, queuePrefix],
+  );
+  return z.array(foreignSchema).parse(rows);
+}
+
+const upsert = `
+INSERT INTO "OutboxDrainer" ("id", "app", "host", "pid", "vote", "drains", "queueBackend", "queuePrefix", "queues", "aliveUntil")
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, clock_timestamp() + $10::float8 * interval '1 millisecond')
+ON CONFLICT ("id") DO UPDATE SET "aliveUntil" = EXCLUDED."aliveUntil"`;
+
+const valuesOf = (row: ProcessRow): unknown[] => [
+  row.id, row.app, row.host, row.pid, row.vote, row.drains, row.queueBackend, row.queuePrefix, row.queues, row.aliveMs,
+];
+
+/** Enters a process, and forgets those that ran out a day ago. */
+export async function insertProcess(tx: Queryable, row: ProcessRow): Promise<void> {
+  await tx.query(`DELETE FROM "OutboxDrainer" WHERE "aliveUntil" < clock_timestamp() - interval '1 day'`);
+  await tx.query(upsert, valuesOf(row));
+}
+
+/** Extends the entry; makes it again when it was deleted. */
+export async function renewProcess(db: Queryable, row: ProcessRow): Promise<void> {
+  await db.query(upsert, valuesOf(row));
+}
+
+export async function deleteProcess(db: Queryable, id: string): Promise<void> {
+  await db.query(`DELETE FROM "OutboxDrainer" WHERE "id" = $1`, [id]);
+}

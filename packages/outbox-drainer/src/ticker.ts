@@ -1,0 +1,59 @@
+import { withDeadline } from "@toolctrl/runtime/deadline";
+
+export interface Ticker {
+  start(): void;
+  /** Ends the present pause; given while a tick runs, another one follows it. */
+  wake(): void;
+  /** No further tick; resolves when the running one has ended or `graceMs` are over. */
+  close(graceMs: number): Promise<void>;
+}
+
+/** Runs `tick` again and again, one at a time, with a pause of `intervalMs` that `wake` cuts short. */
+export function createTicker(options: { intervalMs: number; tick: () => Promise<unknown>; onError: (error: unknown) => void }): Ticker {
+  let running: Promise<void> | undefined;
+  let closed = false;
+  let woken = false;
+  let endPause: (() => void) | undefined;
+
+  function wake(): void {
+    woken = true;
+    endPause?.();
+  }
+
+  function pause(): Promise<void> {
+    if (woken || closed) return Promise.resolve();
+    return new Promise((resolve) => {
+      const timer = setTimeout(resolve, options.intervalMs);
+      endPause = () => {
+        clearTimeout(timer);
+        resolve();
+      };
+    });
+  }
+
+  async function loop(): Promise<void> {
+    while (!closed) {
+      woken = false;
+      try {
+        await options.tick();
+      } catch (error) {
+        options.onError(error);
+      }
+      await pause();
+    }
+  }
+
+  return {
+    start() {
+      running ??= loop();
+    },
+    wake,
+    async close(graceMs) {
+      closed = true;
+      endPause?.();
+      if (running !== undefined) {
+        await withDeadline(running, graceMs, () => new Error(`expected the running tick to end within ${graceMs} ms, it did not`));
+      }
+    },
+  };
+}
