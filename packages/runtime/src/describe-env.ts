@@ -16,7 +16,8 @@ export function describeEnv(schema: z.ZodObject | z.ZodRawShape): EnvVariable[] 
   return Object.entries(shape).map(([name, field]) => {
     const meta = metaOf(field as z.ZodType);
     const absent = (field as z.ZodType).safeParse(undefined);
-    const fallback = meta.fallback ?? (absent.success && absent.data !== undefined ? String(absent.data) : null);
+    const standard = absent.success && absent.data !== undefined ? JSON.stringify(absent.data) : null;
+    const fallback = meta.fallback ?? standard;
     return { name, required: !absent.success, fallback, accepts: meta.accepts, about: meta.description };
   });
 }

@@ -58,18 +58,19 @@ export function optionalChoice<const Values extends readonly [string, ...string[
 }
 
 function urlSchema(protocols: readonly string[]) {
-  return z.string({ error: "expected a value, got none" }).refine((value) => hasProtocol(value, protocols), { error: `expected a URL that begins with ${protocols.map((name) => `${name}//`).join(" or ")}` });
+  const error = `expected a URL that begins with ${protocols.map((name) => `${name}//`).join(" or ")}`;
+  return z.string({ error: "expected a value, got none" }).refine((value) => hasProtocol(value, protocols), { error });
 }
 
 /** A URL of one of the protocols (`postgres:` …). Its value is never printed: it may hold a password. */
 export function url(options: Common & { protocols: readonly string[] }) {
-  const accepts = `${options.protocols.map((name) => `${name}//…`).join(" or ")}`;
+  const accepts = options.protocols.map((name) => `${name}//…`).join(" or ");
   return urlSchema(options.protocols).meta({ description: options.about, accepts, printable: false });
 }
 
 /** The same, or unset. */
 export function optionalUrl(options: Common & { protocols: readonly string[] }) {
-  const accepts = `${options.protocols.map((name) => `${name}//…`).join(" or ")}`;
+  const accepts = options.protocols.map((name) => `${name}//…`).join(" or ");
   return z.preprocess(emptyAsUnset, urlSchema(options.protocols).optional()).meta({ description: options.about, accepts, printable: false });
 }
 
@@ -98,7 +99,7 @@ function hasProtocol(value: string, protocols: readonly string[]): boolean {
 /** What a field says of itself; a field written in plain zod has its description at most. */
 export function metaOf(field: z.ZodType): EnvFieldMeta {
   const meta = field.meta() ?? {};
-  const own = { description: String(meta.description ?? ""), accepts: String(meta["accepts"] ?? ""), printable: meta["printable"] === true };
-  const fallback = meta["fallback"];
+  const { accepts, fallback } = meta;
+  const own = { description: meta.description ?? "", accepts: typeof accepts === "string" ? accepts : "", printable: meta["printable"] === true };
   return typeof fallback === "string" ? { ...own, fallback } : own;
 }

@@ -1,5 +1,5 @@
 import { CodedError } from "@toolctrl/foundation/errors";
-import { z } from "zod";
+import type { z } from "zod";
 import { metaOf } from "./env-fields.ts";
 import { chooseQueueBackend, ENV_RULES, type QueueBackendChoice, type QueueBackendInput } from "./env-rules.ts";
 

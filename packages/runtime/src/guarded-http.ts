@@ -1,0 +1,148 @@
+import { CodedError, describeError, isCodedError } from "@toolctrl/foundation/errors";
+import { Client, type Dispatcher } from "undici";
+import { abortAfter, type Deadline } from "./deadline.ts";
+import { createGuardedConnector } from "./guarded-connector.ts";
+import { parseAllowedTargets, type AllowedTargets } from "./public-address.ts";
+
+export interface GuardedRequest {
+  /** Absolute, http or https, without credentials. */
+  readonly url: string;
+  readonly method: "GET" | "HEAD" | "POST" | "PUT" | "PATCH" | "DELETE";
+  readonly headers?: Readonly<Record<string, string>>;
+  /** Sent byte for byte. */
+  readonly body?: string | Uint8Array;
+  /** For everything: DNS, connection, TLS, headers and body. */
+  readonly deadlineMs: number;
+  /** What is kept of the body; the rest is not read. */
+  readonly maxResponseBytes: number;
+  /** Ends the request early, as the deadline does. */
+  readonly signal?: AbortSignal;
+}
+
+export interface GuardedResponse {
+  readonly status: number;
+  /** Names in lowercase; repeated ones are joined by a comma. */
+  readonly headers: Readonly<Record<string, string>>;
+  /** As the peer sent it: never decompressed, at most `maxResponseBytes`. */
+  readonly body: Buffer;
+  readonly truncated: boolean;
+}
+
+/** The one way out by HTTP. */
+export interface GuardedHttp {
+  /**
+   * @throws CodedError `HTTP.BAD_URL`, `HTTP.BAD_HEADER`, `HTTP.BLOCKED_ADDRESS` (nothing was sent), `HTTP.REDIRECT` (any 3xx:
+   * `facts.status`), `HTTP.TIMEOUT`, `HTTP.NETWORK`. `facts.connected` says whether the peer may have seen the request.
+   */
+  request(request: GuardedRequest): Promise<GuardedResponse>;
+  /** Ends the requests in flight; later ones are refused. */
+  close(): Promise<void>;
+}
+
+/** They belong to the connection, not to the caller; a wrong one could smuggle a second request or another host past the check. */
+const OWN_HEADERS = new Set(["host", "connection", "content-length", "transfer-encoding", "keep-alive", "upgrade", "te", "trailer", "expect", "accept-encoding"]);
+
+/**
+ * Makes the client for all outbound HTTP. It reaches public addresses only, checked and pinned when it connects; follows no redirect;
+ * uses no proxy from the environment, no cookie, no connection twice (a reused one may be dead, and a lost answer leaves the outcome unknown).
+ * @param options.allow exceptions for development and tests, exactly `address:port`.
+ * @throws CodedError `ENV.INVALID` when an exception is not of that form.
+ */
+export function createGuardedHttp(options: { allow?: readonly string[] } = {}): GuardedHttp {
+  const allowed = parseAllowedTargets(options.allow ?? []);
+  const closing = new AbortController();
+  const running = new Set<Promise<unknown>>();
+  return {
+    async request(request) {
+      const url = checkUrl(request.url);
+      const headers = checkHeaders(request.headers ?? {});
+      const signals = request.signal === undefined ? [closing.signal] : [closing.signal, request.signal];
+      const deadline = abortAfter(request.deadlineMs, AbortSignal.any(signals));
+      const work = send(url, { ...request, headers }, allowed, deadline).finally(() => deadline.clear());
+      running.add(work);
+      try {
+        return await work;
+      } finally {
+        running.delete(work);
+      }
+    },
+    async close() {
+      closing.abort(new Error("the client was closed"));
+      await Promise.allSettled(running);
+    },
+  };
+}
+
+async function send(url: URL, request: GuardedRequest, allowed: AllowedTargets, deadline: Deadline): Promise<GuardedResponse> {
+  const { signal } = deadline;
+  const progress: { connected: boolean; status: number | null } = { connected: false, status: null };
+  const connect = createGuardedConnector({ allowed, signal, onConnected: () => (progress.connected = true) });
+  // The one deadline covers all phases; undici's timers per phase would let a dripping body live for ever.
+  const client = new Client(url.origin, { connect, pipelining: 0, headersTimeout: 0, bodyTimeout: 0, maxHeaderSize: 16_384 });
+  try {
+    signal.throwIfAborted();
+    const headers = { ...request.headers, "accept-encoding": "identity" };
+    const response = await client.request({ method: request.method, path: url.pathname + url.search, headers, body: request.body ?? null, signal });
+    progress.status = response.statusCode;
+    if (response.statusCode >= 300 && response.statusCode < 400) throw redirect(url, response.statusCode);
+    const { body, truncated } = await readCapped(response.body, request.maxResponseBytes);
+    return { status: response.statusCode, headers: flattenHeaders(response.headers), body, truncated };
+  } catch (error) {
+    throw toCodedError(error, { url, deadlineMs: request.deadlineMs, signal, progress });
+  } finally {
+    // Whatever is still open or unread is not wanted any more; undici reports that to the body, which nobody reads then.
+    client.destroy().catch(() => undefined);
+  }
+}
+
+async function readCapped(stream: Dispatcher.ResponseData["body"], maxBytes: number): Promise<{ body: Buffer; truncated: boolean }> {
+  const chunks: Buffer[] = [];
+  let size = 0;
+  for await (const chunk of stream as AsyncIterable<Buffer>) {
+    const kept = chunk.subarray(0, maxBytes - size);
+    // A copy: a slice would keep the socket's whole buffer alive.
+    if (kept.length > 0) chunks.push(Buffer.from(kept));
+    size += kept.length;
+    if (kept.length < chunk.length) return { body: Buffer.concat(chunks), truncated: true };
+  }
+  return { body: Buffer.concat(chunks), truncated: false };
+}
+
+function checkUrl(text: string): URL {
+  const refuse = (got: string): never => {
+    throw new CodedError("HTTP.BAD_URL", `expected an absolute http(s) URL without credentials, got ${got}`, { facts: { got } });
+  };
+  if (!URL.canParse(text)) return refuse("one that does not parse");
+  const url = new URL(text);
+  if (url.protocol !== "http:" && url.protocol !== "https:") return refuse(`the protocol ${url.protocol}`);
+  if (url.username !== "" || url.password !== "") return refuse("one with credentials");
+  return url;
+}
+
+function checkHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
+  for (const [name, value] of Object.entries(headers)) {
+    const wrong = !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) || OWN_HEADERS.has(name.toLowerCase()) || /[^\t\x20-\x7e\x80-\xff]/.test(value);
+    if (wrong) throw new CodedError("HTTP.BAD_HEADER", `expected a plain header of the caller's own, got ${JSON.stringify(name)}`, { facts: { name } });
+  }
+  return { ...headers };
+}
+
+function redirect(url: URL, status: number): CodedError {
+  return new CodedError("HTTP.REDIRECT", `expected ${url.origin} to answer itself, got a redirect (${status})`, { facts: { origin: url.origin, status, connected: true } });
+}
+
+type Failure = { url: URL; deadlineMs: number; signal: AbortSignal; progress: { connected: boolean; status: number | null } };
+
+function toCodedError(error: unknown, { url, deadlineMs, signal, progress }: Failure): CodedError {
+  if (isCodedError(error)) return error;
+  const facts = { origin: url.origin, ...progress };
+  if (signal.reason instanceof DOMException && signal.reason.name === "TimeoutError") {
+    return new CodedError("HTTP.TIMEOUT", `expected ${url.origin} to finish within ${deadlineMs} ms, it did not`, { facts: { ...facts, deadlineMs }, cause: error });
+  }
+  return new CodedError("HTTP.NETWORK", `expected ${url.origin} to answer, got: ${describeError(error, 300)}`, { facts, cause: error });
+}
+
+function flattenHeaders(headers: Record<string, string | string[] | undefined>): Record<string, string> {
+  const flat = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), Array.isArray(value) ? value.join(", ") : (value ?? "")]);
+  return Object.fromEntries(flat) as Record<string, string>;
+}
