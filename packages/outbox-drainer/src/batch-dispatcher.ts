@@ -1,6 +1,6 @@
 import { randomUUID } from "node:crypto";
 import type { Queryable } from "@toolctrl/db/sql";
-import { describeError } from "@toolctrl/foundation/errors";
+import { describeError, errorCodeOf } from "@toolctrl/foundation/errors";
 import type { QueueBackend } from "@toolctrl/queue/port";
 import type { Logger } from "@toolctrl/runtime/logger";
 import type { ClaimedEvent } from "./claimed-event.ts";
@@ -50,10 +50,12 @@ export function createBatchDispatcher(deps: BatchDispatcherDeps): BatchDispatche
   async function tick(): Promise<TickReport> {
     const tally = emptyTally();
     if (queueAway && !(await queueIsBack())) return tally;
+    const startedAt = performance.now();
     const mode = await readMode(pool);
     if (mode.mode !== "batch" || mode.desired !== "batch") return tally;
     await reclaimExpired(mode.epoch, tally);
     await drainDue(mode.epoch, tally);
+    metrics.observe("outbox_tick_seconds", (performance.now() - startedAt) / 1000);
     return tally;
   }
 
@@ -76,12 +78,13 @@ export function createBatchDispatcher(deps: BatchDispatcherDeps): BatchDispatche
       if (reclaim.kind === "none") return;
       if (reclaim.kind === "dead") {
         log.error({ eventId: reclaim.id }, "event failed: its process died each time it was claimed alone");
-        metrics.add("outbox_dead_total", 1);
+        metrics.add("outbox_dead_total", 1, { code: "DB.LEASE_LOST" });
         tally.dead += 1;
         continue;
       }
       log.warn({ eventId: reclaim.event.id, attempts: reclaim.event.attempts }, "lease expired, event claimed again");
       metrics.add("outbox_claims_total", 1);
+      metrics.add("outbox_reclaims_total", 1);
       tally.claimed += 1;
       await handOffAndSettle([reclaim.event], tally);
     }
@@ -130,7 +133,15 @@ export function createBatchDispatcher(deps: BatchDispatcherDeps): BatchDispatche
     report(settlements, new Set(repeated ? [] : lost), tally);
   }
 
-  const ticker = createTicker({ intervalMs: settings.intervalMs, tick, onError: (error) => log.error({ error: describeError(error) }, "tick failed") });
+  const ticker = createTicker({
+    intervalMs: settings.intervalMs,
+    tick,
+    onWake: (source) => metrics.add("outbox_wakeups_total", 1, { source }),
+    onError(error) {
+      metrics.add("outbox_tick_errors_total", 1, { code: errorCodeOf(error) });
+      log.error({ error: describeError(error) }, "tick failed");
+    },
+  });
   return {
     tick,
     start: ticker.start,

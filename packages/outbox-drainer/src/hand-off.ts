@@ -36,13 +36,16 @@ export async function handOff(deps: HandOffDeps, events: readonly ClaimedEvent[]
   }
   const results = routed.length === 0 ? [] : await deps.backend.addAll(routed.map((entry) => entry.job));
   let unreachable = false;
-  routed.forEach(({ event }, index) => {
+  routed.forEach(({ event, job }, index) => {
     const result = results[index] ?? { ok: false, error: new Error("expected an answer for each job, got none") };
-    if (result.ok) settlements.push({ id: event.id, lockToken: event.lockToken, outcome: "done" });
-    else {
-      unreachable ||= isAway(result.error);
-      settlements.push(settleFailure(event, result.error, deps.maxRetries));
+    if (result.ok) {
+      deps.metrics.add("outbox_handoffs_total", 1, { queue: job.queue });
+      settlements.push({ id: event.id, lockToken: event.lockToken, outcome: "done" });
+      return;
     }
+    deps.metrics.add("outbox_handoff_errors_total", 1, { queue: job.queue, code: errorCodeOf(result.error) });
+    unreachable ||= isAway(result.error);
+    settlements.push(settleFailure(event, result.error, deps.maxRetries));
   });
   return { settlements, unreachable };
 }

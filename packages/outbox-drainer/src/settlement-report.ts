@@ -37,7 +37,7 @@ export function createSettlementReport({ metrics, log }: { metrics: Metrics; log
     switch (settlement.outcome) {
       case "done":
         tally.done += 1;
-        return metrics.add("outbox_handoffs_total", 1);
+        return;
       case "retry":
         tally.retried += 1;
         metrics.add("outbox_retries_total", 1);
@@ -47,7 +47,7 @@ export function createSettlementReport({ metrics, log }: { metrics: Metrics; log
         return log.debug(factsOf(settlement), "hand-off postponed");
       case "dead":
         tally.dead += 1;
-        metrics.add("outbox_dead_total", 1);
+        metrics.add("outbox_dead_total", 1, { code: settlement.errorCode });
         return log.error(factsOf(settlement), "event failed for good");
     }
   }

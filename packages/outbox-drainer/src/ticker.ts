@@ -9,7 +9,12 @@ export interface Ticker {
 }
 
 /** Runs `tick` again and again, one at a time, with a pause of `intervalMs` that `wake` cuts short. */
-export function createTicker(options: { intervalMs: number; tick: () => Promise<unknown>; onError: (error: unknown) => void }): Ticker {
+export function createTicker(options: {
+  intervalMs: number;
+  tick: () => Promise<unknown>;
+  onWake: (source: "hint" | "poll") => void;
+  onError: (error: unknown) => void;
+}): Ticker {
   let running: Promise<void> | undefined;
   let closed = false;
   let woken = false;
@@ -40,6 +45,7 @@ export function createTicker(options: { intervalMs: number; tick: () => Promise<
         options.onError(error);
       }
       await pause();
+      options.onWake(woken ? "hint" : "poll");
     }
   }
 
