@@ -2,7 +2,8 @@ import { defineConfig } from "vitest/config";
 
 export default defineConfig({
   resolve: { conditions: ["source"] },
-  ssr: { resolve: { conditions: ["source", "node", "import", "default"] } },
+  // Vitest hands these to Node as --conditions: with "import" among them, `require` would be given ES modules.
+  ssr: { resolve: { conditions: ["source", "node"] } },
   test: {
     include: ["{apps,packages,tooling}/*/{src,test}/**/*.{unit,int,e2e}.test.ts"],
     pool: "forks",
