@@ -2,7 +2,12 @@
 export type ClaimAnswer =
   | { readonly kind: "claimed"; readonly token: string }
   | { readonly kind: "in-progress"; readonly retryAfterMs: number }
-  | { readonly kind: "done"; readonly result: unknown };
+  | {
+      readonly kind: "done";
+      readonly result: unknown;
+      /** Why the result itself could not be kept; `result` is then undefined, and the event is finished all the same. */
+      readonly omitted?: string;
+    };
 
 /**
  * Where receipts live: the authority on whether a consumer finished an event. Bound, like the store, to tenant, consumer and epoch.
@@ -30,10 +35,16 @@ export interface BoundIdempotencyStore {
   claim(eventId: string): Promise<ClaimAnswer>;
   /** Extends an owned claim; false when it is no longer ours. */
   renew(eventId: string, token: string): Promise<boolean>;
-  /** Turns an owned claim into the result; false when it is no longer ours, and then nothing is written. */
+  /**
+   * Turns an owned claim into the result; false when it is no longer ours, and then nothing is written.
+   * A result that cannot be stored is left out: the event counts as finished without one.
+   */
   complete(eventId: string, token: string, result: unknown): Promise<boolean>;
-  /** Writes the result of a finished event that the store has forgotten; never over a live claim. */
-  restore(eventId: string, result: unknown): Promise<void>;
-  /** Gives up an owned claim. */
+  /**
+   * Writes the result of a finished event that the store has forgotten; never over a live claim or another result.
+   * False when something was there, and then nothing is written.
+   */
+  restore(eventId: string, result: unknown): Promise<boolean>;
+  /** Gives up an owned claim; does nothing when it is no longer ours. */
   release(eventId: string, token: string): Promise<void>;
 }

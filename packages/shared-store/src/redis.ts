@@ -1,0 +1,149 @@
+import { once } from "node:events";
+import { CodedError } from "@toolctrl/foundation/errors";
+import { Redis } from "ioredis";
+import { PROBE_KEY } from "./keys.ts";
+import type { KeyValueStore, StoreLog } from "./key-value.ts";
+import { createScript, type Script } from "./redis-script.ts";
+import { storeUnavailable } from "./store-unavailable.ts";
+
+export interface RedisStoreOptions {
+  /** `redis://` or `rediss://`, without options in its query: they would undo the bounds below. */
+  readonly url: string;
+  readonly log?: StoreLog;
+  /** Bound of one command, ms; default 2,000. */
+  readonly commandTimeoutMs?: number;
+  /** Bound of connecting, and of a command's wait for the connection, ms; default 2,000. */
+  readonly connectTimeoutMs?: number;
+}
+
+/** Every script touches one key, so the same code serves a cluster. A script's own value counts as written: its first reply may be lost. */
+const COMPARE_AND_SET = `
+local held = redis.call("GET", KEYS[1])
+if held == ARGV[1] or held == ARGV[2] then
+  redis.call("SET", KEYS[1], ARGV[2], "PX", ARGV[3])
+  return 1
+end
+return 0`;
+const COMPARE_AND_DELETE = `
+if redis.call("GET", KEYS[1]) == ARGV[1] then return redis.call("DEL", KEYS[1]) end
+return 0`;
+const GET_WITH_TTL = `
+local held = redis.call("GET", KEYS[1])
+if not held then return nil end
+return { held, redis.call("PTTL", KEYS[1]) }`;
+
+/**
+ * The Redis form of the key-value port, on a connection of its own. A command waits for the connection no longer than one attempt to
+ * connect, and nothing is queued for later: what a caller has given up must not be written afterwards.
+ *
+ * A lost reply makes ioredis send the command again; each of them then recognises its own value.
+ * @throws CodedError `STORE.ARGUMENT` for a URL that is not Redis's, or that carries options (`keyPrefix` among them).
+ */
+export function createRedisStore(options: RedisStoreOptions): KeyValueStore {
+  const { url, log, commandTimeoutMs = 2_000, connectTimeoutMs = 2_000 } = options;
+  const redis = connect(checkUrl(url), commandTimeoutMs, connectTimeoutMs);
+  const whenReady = createReadiness(redis, connectTimeoutMs);
+  reportErrors(redis, log);
+  const compareAndSet = createScript(COMPARE_AND_SET);
+  const compareAndDelete = createScript(COMPARE_AND_DELETE);
+  const getWithTtl = createScript(GET_WITH_TTL);
+
+  async function run<T>(operation: string, command: () => Promise<T>): Promise<T> {
+    try {
+      if (redis.status !== "ready") await whenReady();
+      return await command();
+    } catch (error) {
+      throw storeUnavailable("redis", operation, error);
+    }
+  }
+  const runScript = (operation: string, script: Script, key: string, ...args: string[]) => run(operation, () => script.run(redis, key, args));
+
+  return {
+    kind: "redis",
+    setIfAbsent: (key, value, ttlMs) =>
+      run("SET NX", async () => {
+        if ((await redis.set(key, value, "PX", wholeMs(ttlMs), "NX")) === "OK") return true;
+        return (await redis.get(key)) === value;
+      }),
+    async get(key) {
+      const reply = await runScript("GET", getWithTtl, key);
+      return Array.isArray(reply) ? { value: String(reply[0]), ttlMs: Math.max(0, Number(reply[1])) } : null;
+    },
+    async compareAndSet(key, expected, value, ttlMs) {
+      return (await runScript("compare-and-set", compareAndSet, key, expected, value, String(wholeMs(ttlMs)))) === 1;
+    },
+    async compareAndDelete(key, expected) {
+      return (await runScript("compare-and-delete", compareAndDelete, key, expected)) === 1;
+    },
+    // A write, so that a replica and a full server show.
+    ping: () => run("a probing SET", async () => void (await redis.set(PROBE_KEY, "1", "PX", 1_000))),
+    close: () => closeRedis(redis, log),
+  };
+}
+
+function checkUrl(url: string): string {
+  const parsed = URL.canParse(url) ? new URL(url) : null;
+  if (parsed === null || !/^rediss?:$/.test(parsed.protocol)) {
+    throw new CodedError("STORE.ARGUMENT", "expected url to be a redis:// or rediss:// URL, got another text");
+  }
+  const names = [...parsed.searchParams.keys()];
+  if (names.length > 0) {
+    throw new CodedError("STORE.ARGUMENT", `expected a Redis URL without options, got ${names.join(", ")}; keys have one producer and bounds one place`, {
+      facts: { options: names },
+    });
+  }
+  return url;
+}
+
+function connect(url: string, commandTimeoutMs: number, connectTimeoutMs: number): Redis {
+  return new Redis(url, {
+    connectTimeout: connectTimeoutMs,
+    commandTimeout: commandTimeoutMs,
+    enableOfflineQueue: false,
+    maxRetriesPerRequest: 1,
+    retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 5), 1_000),
+    // After a failover the old master answers as a replica; the name may lead to the new one by now.
+    reconnectOnError: (error) => error.message.startsWith("READONLY"),
+  });
+}
+
+/** Waits for the connection, once for all callers: until it is ready, the next attempt fails, or the bound. */
+function createReadiness(redis: Redis, boundMs: number): () => Promise<void> {
+  let waiting: Promise<void> | undefined;
+  return async () => {
+    if (redis.status === "end") throw new Error("the store is closed");
+    waiting ??= once(redis, "ready", { signal: AbortSignal.timeout(boundMs) })
+      .then(() => undefined)
+      .finally(() => {
+        waiting = undefined;
+      });
+    await waiting;
+  };
+}
+
+/** Says each new fault once, not once per attempt to reconnect. */
+function reportErrors(redis: Redis, log: StoreLog | undefined): void {
+  let reported = "";
+  redis.on("error", (error: Error) => {
+    if (error.message !== reported) log?.warn({ err: error, store: "redis" }, "the store's connection failed; it is tried again");
+    reported = error.message;
+  });
+  redis.on("ready", () => {
+    reported = "";
+  });
+}
+
+async function closeRedis(redis: Redis, log: StoreLog | undefined): Promise<void> {
+  if (redis.status === "end") return;
+  if (redis.status !== "ready") return redis.disconnect();
+  try {
+    await redis.quit();
+  } catch (error) {
+    log?.warn({ err: error, store: "redis" }, "closing the store's connection in order failed; it is cut");
+    redis.disconnect();
+  }
+}
+
+function wholeMs(ttlMs: number): number {
+  return Math.max(1, Math.round(ttlMs));
+}
