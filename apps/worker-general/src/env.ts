@@ -1,0 +1,12 @@
+import { databaseEnv, loadEnv, outboxEnv, processEnv, queueEnv, receiverEnv, workerEnv } from "@toolctrl/runtime/env";
+import { z } from "zod";
+
+/** What worker-general reads from its environment; docs/reference/env.md lists it. */
+export const workerGeneralEnv = z.object({ ...processEnv, ...workerEnv("general"), ...databaseEnv, ...queueEnv, ...outboxEnv, ...receiverEnv });
+
+export type WorkerGeneralEnv = z.output<typeof workerGeneralEnv>;
+
+/** @throws CodedError `ENV.INVALID` listing every problem at once. */
+export function readEnv(source: Readonly<Record<string, string | undefined>> = process.env): WorkerGeneralEnv {
+  return loadEnv(workerGeneralEnv, source);
+}

@@ -1,0 +1,43 @@
+import { startConsumers } from "@toolctrl/consumer/run";
+import { createRouter } from "@toolctrl/event-router/router";
+import { registerProcess } from "@toolctrl/outbox-drainer/registry";
+import { createAlerts } from "@toolctrl/runtime/alerts";
+import { startHealthServer } from "@toolctrl/runtime/health";
+import { createLogger } from "@toolctrl/runtime/logger";
+import { createMetrics } from "@toolctrl/runtime/metrics";
+import { runUntilSignal } from "@toolctrl/runtime/run";
+import { createAuditConsumer } from "./consumers/create-audit-consumer.ts";
+import { createNotificationConsumer } from "./consumers/create-notification-consumer.ts";
+import { readEnv } from "./env.ts";
+import { openBackend } from "./open-backend.ts";
+import { openDatabase } from "./open-database.ts";
+import { openStore } from "./open-store.ts";
+import { processEntry, receiverSettings } from "./settings.ts";
+import { startDispatcher } from "./start-dispatcher.ts";
+import { startMaintenance } from "./start-maintenance.ts";
+
+const APP = "worker-general";
+const env = readEnv();
+const log = createLogger({ app: APP, level: env.LOG_LEVEL });
+
+void runUntilSignal(
+  async (scope) => {
+    const metrics = createMetrics();
+    const alerts = scope.add("alerts", createAlerts({ dsn: env.SENTRY_DSN, app: APP, log }));
+    const database = scope.add("database", await openDatabase(env, APP, log));
+    const store = scope.add("store", openStore(env, database, log));
+    const backend = scope.add("backend", await openBackend(env, log));
+    const pool = database.pool;
+    const consumers = [createNotificationConsumer({ pool }), createAuditConsumer({ pool })];
+    const shared = { database, backend, pool, store, metrics, alerts, log };
+
+    scope.add("registry", await registerProcess(pool, processEntry(env, APP, backend, consumers), log));
+    const checks = { database: () => database.ping(), queue: () => backend.ping(), store: () => store.ping() };
+    scope.add("health", await startHealthServer({ host: env.HEALTH_HOST, port: env.HEALTH_PORT, log, metrics, checks, isDraining: scope.isStopping }));
+
+    scope.add("dispatcher", await startDispatcher(env, { ...shared, router: createRouter() }));
+    scope.add("consumers", startConsumers({ ...shared, consumers, receiver: receiverSettings(env) }));
+    scope.add("maintenance", await startMaintenance(env, shared));
+  },
+  { graceMs: env.SHUTDOWN_GRACE_MS, log },
+);

@@ -1,0 +1,29 @@
+import type { OutboxStatus } from "./event-filter.ts";
+
+/** What an operator's action did to one event. */
+export type EventOutcome =
+  | {
+      readonly id: string;
+      readonly outcome: "requeued";
+      readonly from: OutboxStatus;
+      readonly eventType: string;
+      readonly generation: number;
+      readonly effectEpoch: number;
+      readonly replayConsumer: string | null;
+      readonly scheduledAt: Date;
+      /** Consumers that have a receipt and stay suppressed. */
+      readonly suppressed: readonly string[];
+      /** Consumers of the event's route that will run; empty with `routable` false when no rule matches. */
+      readonly willRun: readonly string[];
+      readonly routable: boolean;
+    }
+  | { readonly id: string; readonly outcome: "cancelled"; readonly from: OutboxStatus; readonly eventType: string }
+  | { readonly id: string; readonly outcome: "refused"; readonly status: OutboxStatus; readonly eventType: string; readonly why: string }
+  | { readonly id: string; readonly outcome: "not-found" };
+
+/** One action over a batch. `actionId` is null when none of the events exists: there was nothing to act on. */
+export interface ActionReport {
+  readonly actionId: string | null;
+  /** In the order of the ids asked for, each id once. */
+  readonly events: readonly EventOutcome[];
+}
