@@ -23,7 +23,7 @@ export function createGuardedConnector(options: ConnectorOptions): buildConnecto
     const host = unbracket(target.hostname);
     const addresses = await findAllowedAddresses(host, port, options.allowed);
     options.signal.throwIfAborted();
-    const socket = await connectPinned(addresses, { ...target, hostname: host, port: String(port) });
+    const socket = await connectPinned(addresses, { ...target, hostname: host, port: String(port) }, options.signal);
     // A belt to the braces: what we are connected to is what was checked.
     if (!isAllowedTarget(socket.remoteAddress ?? "", port, options.allowed)) {
       socket.destroy();
@@ -35,9 +35,9 @@ export function createGuardedConnector(options: ConnectorOptions): buildConnecto
   return (target, callback) => connect(target, (error, socket) => (error === null ? callback(null, socket) : callback(error, null)));
 }
 
-function connectPinned(addresses: readonly LookupAddress[], target: buildConnector.Options): Promise<Socket> {
+function connectPinned(addresses: readonly LookupAddress[], target: buildConnector.Options, signal: AbortSignal): Promise<Socket> {
   // The request's own deadline ends a connection attempt; undici's timer would be a second one.
-  const connect = buildConnector({ allowH2: false, timeout: 0, keepAlive: false, autoSelectFamily: true, lookup: pinnedLookup(addresses) });
+  const connect = buildConnector({ allowH2: false, timeout: 0, keepAlive: false, autoSelectFamily: true, lookup: pinnedLookup(addresses), signal });
   return new Promise((resolve, reject) => {
     connect(target, (...[error, socket]) => (error === null ? resolve(socket) : reject(error)));
   });
