@@ -12,6 +12,8 @@ export interface Scope {
   /** Aborts when the process is told to stop. */
   readonly stopping: AbortSignal;
   isStopping(): boolean;
+  /** Stops as a signal does, for a process whose work is done; it exits with `exitCode`. */
+  finish(exitCode: number): void;
 }
 
 /** Kept back for each resource that still waits for its turn, so that one that hangs does not leave the others without time. */
@@ -60,21 +62,22 @@ function createStop(graceMs: number, log: Logger): { scope: Scope; begin(exitCod
     },
     stopping: stopping.signal,
     isStopping: () => stopping.signal.aborted,
+    finish: (code) => begin(code, "finished"),
   };
-  return {
-    scope,
-    begin(code, why) {
-      exitCode = Math.max(exitCode, code);
-      if (stopping.signal.aborted) return log.info({ why }, "already stopping");
-      log.info({ why, graceMs }, "stopping");
-      stopping.abort(new Error(why));
-      // closeAll settles whatever the resources do.
-      void closeAll(resources, graceMs, log).then(() => {
-        log.info({ exitCode }, "stopped");
-        process.exit(exitCode);
-      });
-    },
-  };
+
+  function begin(code: number, why: string): void {
+    exitCode = Math.max(exitCode, code);
+    if (stopping.signal.aborted) return log.info({ why }, "already stopping");
+    log.info({ why, graceMs }, "stopping");
+    stopping.abort(new Error(why));
+    // closeAll settles whatever the resources do.
+    void closeAll(resources, graceMs, log).then(() => {
+      log.info({ exitCode }, "stopped");
+      process.exit(exitCode);
+    });
+  }
+
+  return { scope, begin };
 }
 
 async function closeAll(resources: Array<{ name: string; resource: Closable }>, graceMs: number, log: Logger): Promise<void> {
