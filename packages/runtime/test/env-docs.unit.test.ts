@@ -1,0 +1,51 @@
+import { expect, test } from "vitest";
+import { z } from "zod";
+import { databaseEnv, describeEnv, outboxEnv, processEnv, queueEnv, receiverEnv, renderEnvTable, workerEnv } from "../src/env.ts";
+
+const SECTIONS: Array<[title: string, shape: z.ZodRawShape]> = [
+  ["Every process", processEnv],
+  ["Every process that uses the database", databaseEnv],
+  ["Every process that adds or runs jobs", queueEnv],
+  ["The drainer (worker-general)", outboxEnv],
+  ["Every process that runs consumers", receiverEnv],
+  ["worker-general", workerEnv("general")],
+  ["worker-mail", workerEnv("mail")],
+];
+
+function renderPage(): string {
+  const sections = SECTIONS.map(([title, shape]) => `## ${title}\n\n${renderEnvTable(describeEnv(shape))}`);
+  const intro = [
+    "# Environment",
+    "Generated from the schemas of `@toolctrl/runtime/env`; after a change there, `vitest run packages/runtime/test/env-docs.unit.test.ts -u` writes it again.",
+    "A wrong value stops the process at its start, with every problem in one message; it is never replaced by the default.",
+    "An empty value of a variable whose default is *unset* counts as unset. Variables of one app alone are in that app's README.",
+  ];
+  return [...intro, ...sections].join("\n\n") + "\n";
+}
+
+test("docs/reference/env.md is what the schemas say", async () => {
+  await expect(renderPage()).toMatchFileSnapshot("../../../docs/reference/env.md");
+});
+
+test("every variable says what it is for and what it accepts", () => {
+  for (const variable of SECTIONS.flatMap(([, shape]) => describeEnv(shape))) {
+    expect(variable, variable.name).toMatchObject({ about: expect.stringMatching(/\w{3}/), accepts: expect.stringMatching(/\w{3}/) });
+  }
+});
+
+test("a default that the page names is one the schema accepts and gives", () => {
+  for (const [, shape] of SECTIONS) {
+    for (const { name, fallback } of describeEnv(shape)) {
+      const field = shape[name] as z.ZodType;
+      if (fallback !== null) expect(field.parse(fallback), name).toEqual(field.parse(undefined));
+    }
+  }
+});
+
+test("a field in plain zod is listed with its default and whether it is required", () => {
+  const schema = z.object({ SMTP_HOST: z.string().describe("Mail server"), SMTP_PORT: z.coerce.number().default(25) });
+  expect(describeEnv(schema)).toEqual([
+    { name: "SMTP_HOST", required: true, fallback: null, accepts: "", about: "Mail server" },
+    { name: "SMTP_PORT", required: false, fallback: "25", accepts: "", about: "" },
+  ]);
+});

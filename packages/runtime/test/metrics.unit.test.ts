@@ -1,0 +1,40 @@
+import { expect, test } from "vitest";
+import { createMetrics, METRIC_LABELS, METRICS } from "../src/metrics.ts";
+
+test("no metric has a label for a tenant, an event or a record", () => {
+  expect(METRIC_LABELS.filter((label) => /tenant|event|record|id$|key|type/i.test(label))).toEqual([]);
+  for (const [name, metric] of Object.entries(METRICS)) {
+    expect(metric.labels.every((label) => (METRIC_LABELS as readonly string[]).includes(label)), name).toBe(true);
+    expect(new Set(metric.labels).size, name).toBe(metric.labels.length);
+  }
+});
+
+test("names say what is counted: counters end in _total, times in _seconds", () => {
+  for (const [name, metric] of Object.entries(METRICS)) {
+    expect(name, name).toMatch(/^[a-z]+(?:_[a-z]+)+$/);
+    expect(name.endsWith("_total"), name).toBe(metric.kind === "counter");
+    if (metric.kind === "histogram") expect(name).toMatch(/_seconds$/);
+  }
+});
+
+test("every declared metric is in the text, with what was recorded", async () => {
+  const metrics = createMetrics({ processMetrics: false });
+  metrics.add("outbox_claims_total", 3);
+  metrics.add("outbox_settles_total", 2, { outcome: "done" });
+  metrics.add("outbox_settles_total", 1, { outcome: "done" });
+  metrics.set("outbox_backlog", 12);
+  metrics.observe("outbox_consumer_seconds", 0.2, { consumer: "mail-render" });
+  const text = await metrics.text();
+  for (const name of Object.keys(METRICS)) expect(text).toContain(`# HELP ${name} `);
+  expect(text).toContain("outbox_claims_total 3");
+  expect(text).toContain('outbox_settles_total{outcome="done"} 3');
+  expect(text).toContain("outbox_backlog 12");
+  expect(text).toContain('outbox_consumer_seconds_count{consumer="mail-render"} 1');
+});
+
+test("two registries in one process do not mix", async () => {
+  const [a, b] = [createMetrics(), createMetrics()];
+  a.add("outbox_claims_total", 5);
+  expect(await b.text()).toContain("outbox_claims_total 0");
+  expect(await b.text()).toContain("process_resident_memory_bytes");
+});
