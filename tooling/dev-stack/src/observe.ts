@@ -1,0 +1,68 @@
+import type { Database } from "@toolctrl/db/client";
+import type { EffectKind, Intent, Observed } from "./effect-kinds.ts";
+import type { Sinks } from "./sinks.ts";
+
+const KEY = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/;
+
+/** The ledger of a run. */
+export async function readIntents(database: Database, runId: string): Promise<Intent[]> {
+  const { rows } = await database.pool.query<{ key: string; kind: EffectKind; expected: number }>(
+    `SELECT key, kind, expected FROM sample.intent WHERE "runId" = $1`,
+    [runId],
+  );
+  return rows;
+}
+
+/**
+ * Counts effects by key where they happened: in the sinks and in the tables, never in the product's own counters. A raw repeat that the
+ * product recorded as "outcome unknown" (same Message-ID, same webhook-id) is one effect; any other repeat is two.
+ */
+export async function observe(database: Database, sinks: Sinks, runId: string): Promise<Observed> {
+  const unknowns = await readUnknowns(database, runId);
+  return {
+    mail: countEffects(sinks.mails(), unknowns),
+    webhook: countEffects(sinks.webhooks(), unknowns),
+    notification: countRows(await textsOf(database, `SELECT "title" AS "text" FROM "Notification" WHERE "title" LIKE 'Plan changed %'`)),
+    audit: countRows(await textsOf(database, `SELECT "entry"::text AS "text" FROM "AuditEntry"`)),
+  };
+}
+
+/** Raw repeats the product owns up to, by Message-ID or webhook-id. */
+async function readUnknowns(database: Database, runId: string): Promise<Map<string, number>> {
+  const { rows } = await database.pool.query<{ externalId: string; unknowns: number }>(
+    `SELECT i."externalId", i."unknowns" FROM "OutboxIntent" i JOIN "OutboxEvent" e ON e."id" = i."eventId" WHERE e."correlationId" = $1`,
+    [runId],
+  );
+  return new Map(rows.map((row) => [row.externalId, row.unknowns]));
+}
+
+function countEffects(received: readonly { text: string; id: string }[], unknowns: ReadonlyMap<string, number>): Map<string, number> {
+  const byKey = new Map<string, Map<string, number>>();
+  for (const { text, id } of received) {
+    const key = KEY.exec(text)?.[0];
+    if (key === undefined) continue;
+    const ids = byKey.get(key) ?? new Map<string, number>();
+    ids.set(id, (ids.get(id) ?? 0) + 1);
+    byKey.set(key, ids);
+  }
+  const counts = new Map<string, number>();
+  for (const [key, ids] of byKey) {
+    let effects = 0;
+    for (const [id, repeats] of ids) effects += Math.max(1, repeats - (unknowns.get(id) ?? 0));
+    counts.set(key, effects);
+  }
+  return counts;
+}
+
+function countRows(texts: readonly string[]): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const text of texts) {
+    for (const key of new Set(text.match(new RegExp(KEY, "g")) ?? [])) counts.set(key, (counts.get(key) ?? 0) + 1);
+  }
+  return counts;
+}
+
+async function textsOf(database: Database, query: string): Promise<string[]> {
+  const { rows } = await database.pool.query<{ text: string }>(query);
+  return rows.map((row) => row.text);
+}

@@ -1,0 +1,90 @@
+import { spawn, type ChildProcess } from "node:child_process";
+import { randomBytes } from "node:crypto";
+import { existsSync, openSync } from "node:fs";
+import { readFile, writeFile } from "node:fs/promises";
+import { join } from "node:path";
+import type { Scope } from "@toolctrl/runtime/run";
+import { findFreePort } from "@toolctrl/testkit/free-port";
+import { inheritedEnv } from "./env.ts";
+import type { Servers } from "./servers.ts";
+import type { Sinks } from "./sinks.ts";
+
+export interface Worker {
+  readonly app: string;
+  readonly healthUrl: string;
+  readonly logFile: string;
+  /** Resolves when the process ends, with a line that says how. */
+  readonly ended: Promise<string>;
+}
+
+const APPS = ["worker-general", "worker-mail"] as const;
+
+/** Starts both worker apps as processes of their own, and waits until they are ready. Their logs go to files under the data folder. */
+export async function startWorkers(scope: Scope, root: string, dataDir: string, servers: Servers, sinks: Sinks): Promise<Worker[]> {
+  const secretsKey = await readSecretsKey(dataDir);
+  const workers = await Promise.all(APPS.map((app) => startWorker(scope, root, dataDir, app, workerEnv(servers, sinks, secretsKey))));
+  await Promise.all(workers.map((worker) => untilReady(worker)));
+  return workers;
+}
+
+/** The key webhook secrets are stored with: kept beside the database that holds them. */
+export async function readSecretsKey(dataDir: string): Promise<string> {
+  const file = join(dataDir, "webhook-secrets.key");
+  if (!existsSync(file)) await writeFile(file, randomBytes(32).toString("base64"), { mode: 0o600 });
+  return readFile(file, "utf8");
+}
+
+function workerEnv(servers: Servers, sinks: Sinks, secretsKey: string): NodeJS.ProcessEnv {
+  return {
+    ...inheritedEnv(),
+    NODE_ENV: "development",
+    DATABASE_URL: servers.databaseUrl,
+    QUEUE_BACKEND: servers.backend,
+    ...(servers.redisUrl === undefined ? {} : { REDIS_URL: servers.redisUrl }),
+    OUTBOX_DISPATCHER_ENABLED: "true",
+    SMTP_URL: `smtp://127.0.0.1:${sinks.smtpPort}`,
+    MAIL_FROM: "sample@toolctrl.example",
+    WEBHOOK_SECRETS_KEY: secretsKey,
+    // The sink lives on this machine; the guarded client refuses such addresses unless they are named.
+    OUTBOUND_HTTP_ALLOW: new URL(sinks.webhookUrl).host,
+  };
+}
+
+async function startWorker(scope: Scope, root: string, dataDir: string, app: string, env: NodeJS.ProcessEnv): Promise<Worker> {
+  const port = await findFreePort();
+  const logFile = join(dataDir, `${app}.log`);
+  const log = openSync(logFile, "w");
+  const child = spawn(process.execPath, ["--conditions=source", join(root, "apps", app, "src", "main.ts")], {
+    cwd: root,
+    env: { ...env, HEALTH_PORT: String(port) },
+    stdio: ["ignore", log, log],
+  });
+  const ended = new Promise<string>((resolve) => {
+    child.once("error", (error) => resolve(`${app} could not start: ${error.message}`));
+    child.once("exit", (code, signal) => resolve(`${app} ended with ${signal ?? code ?? "nothing"}; its log is ${logFile}`));
+  });
+  scope.add(app, { close: (graceMs) => stop(child, ended, graceMs) });
+  return { app, healthUrl: `http://127.0.0.1:${port}`, logFile, ended };
+}
+
+async function stop(child: ChildProcess, ended: Promise<string>, graceMs: number): Promise<void> {
+  if (child.exitCode !== null || child.signalCode !== null) return;
+  child.kill("SIGTERM");
+  const timer = setTimeout(() => child.kill("SIGKILL"), graceMs);
+  await ended;
+  clearTimeout(timer);
+}
+
+const READY_TIMEOUT_MS = 60_000;
+
+async function untilReady(worker: Worker): Promise<void> {
+  let dead: string | undefined;
+  void worker.ended.then((how) => (dead = how));
+  for (const giveUpAt = Date.now() + READY_TIMEOUT_MS; Date.now() < giveUpAt; ) {
+    if (dead !== undefined) throw new Error(dead);
+    const ready = await fetch(`${worker.healthUrl}/readyz`).then((response) => response.ok, () => false);
+    if (ready) return;
+    await new Promise((resolve) => setTimeout(resolve, 100));
+  }
+  throw new Error(`expected ${worker.app} to be ready within ${READY_TIMEOUT_MS / 1000} s, it is not; its log is ${worker.logFile}`);
+}
