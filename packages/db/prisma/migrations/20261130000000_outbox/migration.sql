@@ -35,6 +35,7 @@ CREATE TABLE "OutboxEvent" (
   CONSTRAINT "OutboxEvent_pkey" PRIMARY KEY ("id"),
   CONSTRAINT "OutboxEvent_tenantId_check" CHECK ("tenantId" <> ''),
   CONSTRAINT "OutboxEvent_eventType_check" CHECK ("eventType" <> ''),
+  CONSTRAINT "OutboxEvent_version_check" CHECK ("version" > 0),
   CONSTRAINT "OutboxEvent_counters_check" CHECK ("attempts" >= 0 AND "retries" >= 0 AND "crashes" >= 0 AND "generation" >= 0 AND "effectEpoch" >= 0 AND "depth" >= 0),
   CONSTRAINT "OutboxEvent_claim_check" CHECK (
     ("status" = 'PROCESSING') = ("lockedUntil" IS NOT NULL AND "lockToken" IS NOT NULL AND "claimMode" IS NOT NULL)

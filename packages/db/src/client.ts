@@ -1,0 +1,69 @@
+import { PrismaPg } from "@prisma/adapter-pg";
+import type pg from "pg";
+import { assertUtc } from "./assert-utc.ts";
+import { withCommitHook } from "./commit-hook.ts";
+import { PrismaClient } from "./generated/client.ts";
+import type { DatabaseLog } from "./log.ts";
+import { createPool } from "./pool.ts";
+import { CONNECTION_LIMITS } from "./pool-config.ts";
+import { createWakeupSender } from "./wakeup-sender.ts";
+
+export { OutboxStatus, Prisma, PrismaClient } from "./generated/client.ts";
+export type { DatabaseLog } from "./log.ts";
+export { transaction } from "./transaction.ts";
+export { violatedConstraint } from "./violated-constraint.ts";
+
+/** The limits of Prisma's interactive transactions, ms. No handler runs in one; `timeout` is for a product's own short work. */
+export const PRISMA_TRANSACTION_LIMITS = { maxWait: CONNECTION_LIMITS.connectTimeoutMs, timeout: 10_000 };
+
+export interface DatabaseOptions {
+  readonly url: string;
+  /** A URL that bypasses a pooler; the wake-up hints use it. */
+  readonly directUrl?: string | undefined;
+  readonly poolMax: number;
+  /** Name of the process in pg_stat_activity. */
+  readonly app: string;
+  /** Whether commits with events send a hint to the drainers. Default true. */
+  readonly wakeup?: boolean | undefined;
+  readonly log?: DatabaseLog | undefined;
+}
+
+export interface Database {
+  readonly pool: pg.Pool;
+  readonly prisma: PrismaClient;
+  /** Waits up to `graceMs` (default 5000) for running statements, then breaks their connections. */
+  close(graceMs?: number): Promise<void>;
+  /** @throws `DB.POOL_TIMEOUT`, or the driver's error, when the database does not answer. */
+  ping(): Promise<void>;
+}
+
+/**
+ * Opens the process's one database pool, with Prisma over it.
+ *
+ * @throws CodedError `DB.NOT_UTC` when the session does not run in UTC; the driver's error when the database does not answer.
+ */
+export async function createDatabase(options: DatabaseOptions): Promise<Database> {
+  const { url, app, log } = options;
+  const pool = createPool({ url, max: options.poolMax, app, log });
+  try {
+    await assertUtc(pool);
+  } catch (error) {
+    await pool.endWithin(0);
+    throw error;
+  }
+  const wakeup = options.wakeup === false ? undefined : createWakeupSender({ url: options.directUrl ?? url, app, log });
+  const adapter = withCommitHook(new PrismaPg(pool), () => wakeup?.request());
+  const prisma = new PrismaClient({ adapter, transactionOptions: PRISMA_TRANSACTION_LIMITS });
+  let closing: Promise<void> | undefined;
+  return {
+    pool,
+    prisma,
+    close: (graceMs = 5_000) => (closing ??= closeAll(graceMs)),
+    ping: async () => void (await pool.query("SELECT 1")),
+  };
+
+  async function closeAll(graceMs: number): Promise<void> {
+    await Promise.all([wakeup?.close(), pool.endWithin(graceMs)]);
+    await prisma.$disconnect();
+  }
+}

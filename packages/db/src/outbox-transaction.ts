@@ -1,0 +1,28 @@
+import { CodedError } from "@toolctrl/foundation/errors";
+
+/**
+ * A Prisma transaction client, of this package's or of a product's own generated client. The root client has `$connect`, so it
+ * does not fit: what is written through it is not part of the transaction.
+ */
+export interface OutboxTransaction {
+  $executeRawUnsafe(query: string, ...values: unknown[]): PromiseLike<number>;
+  $queryRawUnsafe<T = unknown>(query: string, ...values: unknown[]): PromiseLike<T>;
+  readonly $connect?: never;
+}
+
+/**
+ * The run-time form of the type, for callers without types and for casts.
+ * @throws CodedError `PUBLISH.ROOT_CLIENT`
+ */
+export function assertOutboxTransaction(tx: unknown): asserts tx is OutboxTransaction {
+  if (typeof tx === "object" && tx !== null) {
+    const client = tx as { readonly $connect?: unknown; readonly $queryRawUnsafe?: unknown };
+    if (typeof client.$queryRawUnsafe === "function" && typeof client.$connect !== "function") return;
+    if (typeof client.$connect === "function") throw refused("the root client");
+  }
+  throw refused(tx === null ? "null" : typeof tx);
+}
+
+function refused(got: string): CodedError {
+  return new CodedError("PUBLISH.ROOT_CLIENT", `expected the client of a Prisma transaction, got ${got}`, { facts: { got } });
+}

@@ -1,0 +1,60 @@
+import { CodedError } from "@toolctrl/foundation/errors";
+import pg from "pg";
+import type { DatabaseLog } from "./log.ts";
+import { CONNECTION_LIMITS, connectionConfig, type ConnectionLimits } from "./pool-config.ts";
+
+type ConnectCallback = (error: Error | undefined, client: pg.PoolClient | undefined, release: (release?: unknown) => void) => void;
+
+/** A pool whose waits are bounded, whose time-out is a `DB.POOL_TIMEOUT`, and which can be ended within a grace period. */
+export class BoundedPool extends pg.Pool {
+  readonly #clients = new Set<pg.PoolClient>();
+  readonly #facts: { max: number; waitedMs: number };
+
+  constructor(config: pg.PoolConfig) {
+    super(config);
+    this.#facts = { max: config.max ?? 10, waitedMs: config.connectionTimeoutMillis ?? 0 };
+    this.on("connect", (client) => this.#clients.add(client));
+    this.on("remove", (client) => this.#clients.delete(client));
+  }
+
+  override connect(): Promise<pg.PoolClient>;
+  override connect(callback: ConnectCallback): void;
+  override connect(callback?: ConnectCallback): Promise<pg.PoolClient> | undefined {
+    if (callback === undefined) return super.connect().catch((error: unknown) => Promise.reject(this.#named(error)));
+    super.connect((error, client, release) => callback(error === undefined ? error : this.#named(error), client, release));
+    return undefined;
+  }
+
+  /** Ends the pool: waits `graceMs` for running statements, then breaks their connections. Safe to call twice. */
+  async endWithin(graceMs: number): Promise<void> {
+    if (this.ending) return;
+    const ended = this.end();
+    const breakThem = setTimeout(() => {
+      for (const client of this.#clients) void client.end().catch(() => undefined);
+      // An ended client leaves the pool when its holder releases it; a holder that never does must not hold the process.
+    }, graceMs);
+    const giveUp = new Promise<void>((resolve) => setTimeout(resolve, graceMs + 500).unref());
+    await Promise.race([ended, giveUp]);
+    clearTimeout(breakThem);
+  }
+
+  #named(error: unknown): Error {
+    if (error instanceof Error && /timeout/i.test(error.message) && /connect/i.test(error.message)) {
+      return new CodedError("DB.POOL_TIMEOUT", `expected a database connection within ${this.#facts.waitedMs} ms, got none`, {
+        facts: { ...this.#facts, total: this.totalCount, idle: this.idleCount, waiting: this.waitingCount },
+        cause: error,
+      });
+    }
+    return error instanceof Error ? error : new Error(String(error));
+  }
+}
+
+/** The one pool of a process. Connects when first used. */
+export function createPool(options: { url: string; max: number; app: string; log?: DatabaseLog | undefined; limits?: ConnectionLimits }): BoundedPool {
+  const config = connectionConfig(options.url, options.app, options.limits ?? CONNECTION_LIMITS);
+  const pool = new BoundedPool({ ...config, max: options.max, idleTimeoutMillis: 30_000 });
+  // A connection that the server closes is replaced at the next use; without a listener, idle or lent, it would end the process.
+  pool.on("error", (error) => options.log?.warn({ err: error }, "an idle database connection was lost"));
+  pool.on("connect", (client) => client.on("error", (error) => options.log?.warn({ err: error }, "a database connection was lost")));
+  return pool;
+}

@@ -1,0 +1,3 @@
+export { type ConsumerKey, createReceiptAuthority, type ReceiptScope } from "./receipt-authority.ts";
+export { listReceipts, type Receipt } from "./list-receipts.ts";
+export { recordDead } from "./record-dead.ts";

@@ -1,0 +1,56 @@
+import { readFile } from "node:fs/promises";
+import { createRequire } from "node:module";
+import { PrismaPg } from "@prisma/adapter-pg";
+import { bindMigrationAwareSqlAdapterFactory, type SqlDriverAdapter, type SqlMigrationAwareDriverAdapterFactory } from "@prisma/driver-adapter-utils";
+import pg from "pg";
+import type { SchemaEngine } from "@prisma/schema-engine-wasm/schema_engine_bg";
+import type { DatabaseLog } from "./log.ts";
+
+type EngineModule = typeof import("@prisma/schema-engine-wasm/schema_engine_bg");
+
+// The part of WebAssembly used here; its types belong to the DOM library.
+interface Wasm {
+  compile(bytes: Uint8Array): Promise<object>;
+  instantiate(module: object, imports: Record<string, object>): Promise<{ readonly exports: Record<string, unknown> }>;
+}
+
+let loading: Promise<EngineModule> | undefined;
+
+/**
+ * Starts Prisma's migration engine, as WASM, over one connection that the caller owns: its lock and its transactions are the
+ * caller's. No binary is fetched.
+ */
+export async function createSchemaEngine(client: pg.ClientBase, log?: DatabaseLog): Promise<SchemaEngine> {
+  const engine = await (loading ??= loadEngine());
+  const report = (line: string): void => log?.info({ line: line.trim().slice(0, 500) }, "migration engine");
+  return engine.SchemaEngine.new({ datamodels: undefined }, report, bindMigrationAwareSqlAdapterFactory(adapterFactory(client)));
+}
+
+// Node does not import .wasm files without a flag, so the module is instantiated by hand.
+async function loadEngine(): Promise<EngineModule> {
+  const engine = await import("@prisma/schema-engine-wasm/schema_engine_bg");
+  const glue = createRequire(import.meta.url).resolve("@prisma/schema-engine-wasm/schema_engine_bg");
+  const { WebAssembly: wasm } = globalThis as unknown as { readonly WebAssembly: Wasm };
+  const compiled = await wasm.compile(await readFile(glue.replace(/\.js$/, ".wasm")));
+  const instance = await wasm.instantiate(compiled, { "./schema_engine_bg.js": engine });
+  engine.__wbg_set_wasm(instance.exports);
+  const { __wbindgen_start: start } = instance.exports;
+  if (typeof start === "function") start();
+  return engine;
+}
+
+/** The official adapter, on one given connection, and with scripts sent whole. */
+function adapterFactory(client: pg.ClientBase): SqlMigrationAwareDriverAdapterFactory {
+  const pool = new pg.Pool();
+  // The adapter accepts only a pool; this one never opens a connection of its own.
+  Object.defineProperty(pool, "query", { value: client.query.bind(client) });
+  const factory = new PrismaPg(pool);
+  const connect = async (): Promise<SqlDriverAdapter> => {
+    const adapter = await factory.connect();
+    // The adapter would cut the script at every semicolon, inside quotes and function bodies too.
+    adapter.executeScript = async (script) => void (await client.query(script));
+    return adapter;
+  };
+  const refuseShadow = (): Promise<never> => Promise.reject(new Error("expected migrations to apply without a shadow database"));
+  return { provider: factory.provider, adapterName: factory.adapterName, connect, connectToShadowDb: refuseShadow };
+}

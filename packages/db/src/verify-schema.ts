@@ -1,0 +1,56 @@
+import { readFile } from "node:fs/promises";
+import { join } from "node:path";
+import { CodedError } from "@toolctrl/foundation/errors";
+import pg from "pg";
+import { z } from "zod";
+import { findPrismaDir } from "./migration-files.ts";
+import { connectionConfig } from "./pool-config.ts";
+import { readSchemaCatalogue, type SchemaCatalogue } from "./schema-catalogue.ts";
+import type { Queryable } from "./sql.ts";
+
+const catalogueSchema = z.record(z.string(), z.string());
+
+/** Where the catalogue that the migrations make is kept; `pnpm --filter @toolctrl/db dump-schema` writes it. */
+export function schemaDumpPath(): string {
+  return join(findPrismaDir(), "schema-dump.json");
+}
+
+/**
+ * Checks that the tables are what the migrations make. More than that is fine: a product's own tables, or a later version's columns.
+ * @throws CodedError `MIGRATE.VERIFY` naming each thing that is missing or different
+ */
+export async function verifySchema(options: { url: string }): Promise<void> {
+  const client = new pg.Client(connectionConfig(options.url, "toolctrl migrate"));
+  try {
+    await client.connect();
+    await assertSchema(client);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+/** {@link verifySchema} on a connection. */
+export async function assertSchema(db: Queryable): Promise<void> {
+  const problems = await findSchemaProblems(db);
+  if (problems.length === 0) return;
+  throw new CodedError("MIGRATE.VERIFY", `expected the tables that the migrations make, got ${problems.length} differences:\n${problems.join("\n")}`, {
+    facts: { problems },
+  });
+}
+
+/** What is missing or different, a sentence each. */
+export async function findSchemaProblems(db: Queryable): Promise<string[]> {
+  const expected = catalogueSchema.parse(JSON.parse(await readFile(schemaDumpPath(), "utf8")));
+  return compareCatalogues(expected, await readSchemaCatalogue(db));
+}
+
+/** The entries of `expected` that `actual` lacks or has otherwise. Of a missing table only the table is named. */
+export function compareCatalogues(expected: SchemaCatalogue, actual: SchemaCatalogue): string[] {
+  const missingTables = Object.keys(expected).filter((name) => name.startsWith("table ") && !Object.hasOwn(actual, name));
+  const parts = missingTables.map((name) => `${name.slice("table ".length)}.`);
+  return Object.entries(expected).flatMap(([name, definition]) => {
+    const ofMissingTable = parts.some((part) => name.slice(name.indexOf(" ") + 1).startsWith(part));
+    if (actual[name] === definition || ofMissingTable) return [];
+    return actual[name] === undefined ? [`${name} is missing`] : [`expected ${name} to be "${definition}", got "${actual[name]}"`];
+  });
+}
