@@ -1,4 +1,4 @@
-import { freePort } from "./free-port.ts";
+import { findFreePort } from "./free-port.ts";
 import type { ServerProcess } from "./server-process.ts";
 import { waitFor } from "./wait.ts";
 
@@ -10,7 +10,7 @@ const TRIES = 5;
 export async function startOnSomePort<T>(start: (port: number) => Promise<T>, fixed: number | undefined): Promise<T> {
   for (let attempt = 1; ; attempt += 1) {
     try {
-      return await start(fixed ?? (await freePort()));
+      return await start(fixed ?? (await findFreePort()));
     } catch (error) {
       if (fixed !== undefined || attempt === TRIES || !/address already in use/i.test(String(error))) throw error;
     }

@@ -15,7 +15,7 @@ const SCRIPT = `
 trap '' INT TERM HUP
 pid=0
 while read -r line; do pid=$line; done
-if [ "$pid" != 0 ] && kill -s "$1" -- "$pid" 2>/dev/null; then
+if [ "$pid" != 0 ] && kill -s "$1" -- "$pid" 2>/dev/null && [ "$1" != KILL ]; then
   tries=0
   while kill -s 0 -- "$pid" 2>/dev/null; do
     tries=$((tries + 1))

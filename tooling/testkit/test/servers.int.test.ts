@@ -1,4 +1,3 @@
-import { once } from "node:events";
 import { Redis } from "ioredis";
 import pg from "pg";
 import { expect, test } from "vitest";
@@ -33,7 +32,7 @@ test("a dropped database is gone, its open sessions with it", async () => {
   const session = new pg.Client({ connectionString: dropped.url });
   await session.connect();
   session.on("error", () => undefined);
-  const ended = once(session, "end");
+  const ended = new Promise<void>((resolve) => session.once("end", () => resolve()));
   await dropped.drop();
   await ended;
   expect(await query(other.url, `SELECT 1 FROM pg_database WHERE datname = '${dropped.name}'`)).toEqual([]);
