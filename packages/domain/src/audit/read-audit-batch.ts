@@ -18,7 +18,7 @@ export async function readAuditBatch(db: Queryable, from: { tenantId: string; af
   const { rows } = await db.query(
     `SELECT "sequence"::text AS "sequence", "eventId"::text AS "eventId", "effectEpoch", "entry", "previousHash", "hash",
             to_char("createdAt" AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "createdAt"
-       FROM "AuditEntry" WHERE "tenantId" = $1 AND "sequence" > $2::bigint ORDER BY "sequence" LIMIT $3`,
+       FROM "AuditEntry" a WHERE a."tenantId" = $1 AND a."sequence" > $2::bigint ORDER BY a."sequence" LIMIT $3`,
     [from.tenantId, from.after, from.limit],
   );
   return z.array(entryRow).parse(rows);

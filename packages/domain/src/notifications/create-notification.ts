@@ -1,6 +1,6 @@
-import { randomUUID } from "node:crypto";
 import type { Queryable } from "@toolctrl/db/sql";
 import type { NotificationMessage } from "./notification-for.ts";
+import { uuidv7 } from "uuidv7";
 
 export interface NewNotification extends NotificationMessage {
   readonly tenantId: string;
@@ -16,7 +16,7 @@ export async function createNotification(tx: Queryable, notification: NewNotific
      VALUES ($1, $2, $3, $4, $5, $6, $7, $8)
      ON CONFLICT ("eventId", "effectEpoch") DO NOTHING RETURNING "id"`,
     [
-      randomUUID(),
+      uuidv7(),
       notification.tenantId,
       notification.eventId,
       notification.effectEpoch,

@@ -1,6 +1,6 @@
-import { randomUUID } from "node:crypto";
 import type { Queryable } from "@toolctrl/db/sql";
 import type { JsonObject } from "@toolctrl/foundation/json";
+import { uuidv7 } from "uuidv7";
 
 /** An operator's action, to be written in the transaction that carries it out. */
 export interface NewAction {
@@ -14,7 +14,7 @@ export interface NewAction {
 
 /** Writes the audit row of an action. @returns its id. */
 export async function recordAction(tx: Queryable, action: NewAction): Promise<string> {
-  const id = randomUUID();
+  const id = uuidv7();
   await tx.query(
     `INSERT INTO "OutboxAction" ("id", "actor", "action", "reason", "params", "eventIds", "affected")
      VALUES ($1, $2, $3, $4, $5::jsonb, $6::uuid[], cardinality($6::uuid[]))`,

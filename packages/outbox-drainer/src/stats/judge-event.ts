@@ -1,0 +1,88 @@
+import type { RouteRule } from "@toolctrl/event-router/router";
+import type { EventListing } from "./list-events.ts";
+import type { Receipt } from "@toolctrl/db/receipts";
+import type { EventJob } from "./jobs-of-event.ts";
+
+/** Where an event is, why, and what a person can do about it (null: nothing is needed). */
+export interface Verdict {
+  readonly state: "waiting" | "retrying" | "claimed" | "failed" | "cancelled" | "handed-off" | "lost" | "dead" | "no-consumer" | "finished";
+  readonly why: string;
+  readonly next: string | null;
+}
+
+export interface VerdictFacts {
+  readonly event: Omit<EventListing, "payload">;
+  readonly now: Date;
+  readonly route: RouteRule | null;
+  readonly receipts: readonly Receipt[];
+  readonly jobs: readonly EventJob[];
+  /** Live processes that serve the route's queue, and that drain. */
+  readonly servers: number;
+  readonly drainers: number;
+}
+
+/** Says in one sentence where an event is and why. */
+export function judgeEvent(facts: VerdictFacts): Verdict {
+  const { event } = facts;
+  switch (event.status) {
+    case "PENDING":
+      return judgePending(facts);
+    case "PROCESSING":
+      return judgeProcessing(facts);
+    case "FAILED":
+      return {
+        state: "failed",
+        why: `it failed for good with ${event.lastErrorCode ?? "no code"}: ${event.lastError ?? "no message"}`,
+        next: `mend the cause, then \`toolctrl-cli outbox requeue ${event.id}\``,
+      };
+    case "CANCELLED":
+      return { state: "cancelled", why: "an operator cancelled it", next: `\`toolctrl-cli outbox requeue ${event.id}\` sends it after all` };
+    case "DONE":
+      return judgeDone(facts);
+  }
+}
+
+function judgePending({ event, now, drainers }: VerdictFacts): Verdict {
+  const noDrainer = drainers === 0 ? "start a worker-general with OUTBOX_DISPATCHER_ENABLED=true: no live process drains" : null;
+  if (event.scheduledAt > now) {
+    const why = event.lastError === null ? "it is scheduled for later" : `retry ${event.retries} waits after ${event.lastErrorCode ?? "an error"}: ${event.lastError}`;
+    return { state: "retrying", why: `${why} (due ${event.scheduledAt.toISOString()})`, next: noDrainer };
+  }
+  return { state: "waiting", why: `it has been due since ${event.scheduledAt.toISOString()} and waits for a drainer`, next: noDrainer };
+}
+
+function judgeProcessing({ event, now }: VerdictFacts): Verdict {
+  const until = event.lockedUntil?.toISOString() ?? "?";
+  if (event.lockedUntil !== null && event.lockedUntil <= now) {
+    return { state: "claimed", why: `its claim ran out at ${until}; the next drainer tick takes it again`, next: null };
+  }
+  return { state: "claimed", why: `a drainer has claimed it until ${until}`, next: null };
+}
+
+function judgeDone(facts: VerdictFacts): Verdict {
+  const { event, route, receipts, servers } = facts;
+  const open = (route?.consumers ?? []).filter((consumer) => !isFinished(event, consumer, receipts));
+  if (open.length === 0) return { state: "finished", why: "handed off, and every consumer of its route has its receipt", next: null };
+  const dead = receipts.find((receipt) => receipt.outcome === "dead" && open.includes(receipt.consumer));
+  if (dead !== undefined && !hasLiveJob(facts)) {
+    const next = `mend the cause, then \`toolctrl-cli outbox requeue ${event.id}\``;
+    return { state: "dead", why: `${dead.consumer} gave up on it: ${dead.detail ?? "no message"}`, next };
+  }
+  if (servers === 0) return { state: "no-consumer", why: `handed off, but no live process serves its queue; ${open.join(", ")} has not run`, next: "start the worker that serves the queue" };
+  if (hasLiveJob(facts)) return { state: "handed-off", why: `handed off; its job waits or runs, ${open.join(", ")} has no receipt yet`, next: null };
+  if (facts.jobs.some((job) => job.error !== null)) return { state: "handed-off", why: "handed off; the queue could not be asked about its job", next: "check the queue's server" };
+  return {
+    state: "lost",
+    why: `handed off, but its job is gone or failed and ${open.join(", ")} has no receipt`,
+    next: `\`toolctrl-cli outbox requeue ${event.id}\`: consumers with a receipt stay suppressed`,
+  };
+}
+
+function isFinished(event: VerdictFacts["event"], consumer: string, receipts: readonly Receipt[]): boolean {
+  const replayed = event.replayConsumer === consumer;
+  return receipts.some((receipt) => receipt.consumer === consumer && receipt.outcome === "done" && (!replayed || receipt.effectEpoch === event.effectEpoch));
+}
+
+function hasLiveJob({ event, jobs }: VerdictFacts): boolean {
+  return jobs.some(({ view, generation }) => generation === event.generation && view !== null && ["waiting", "active", "delayed"].includes(view.state));
+}

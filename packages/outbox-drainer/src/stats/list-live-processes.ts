@@ -1,0 +1,25 @@
+import type { Queryable } from "@toolctrl/db/sql";
+import { z } from "zod";
+
+const processRow = z.object({
+  app: z.string(),
+  host: z.string(),
+  pid: z.number(),
+  vote: z.string(),
+  drains: z.boolean(),
+  queueBackend: z.string(),
+  queuePrefix: z.string(),
+  queues: z.array(z.string()),
+  startedAt: z.date(),
+});
+
+export type LiveProcess = z.output<typeof processRow>;
+
+/** The processes that were heard of lately, oldest first. */
+export async function listLiveProcesses(db: Queryable): Promise<LiveProcess[]> {
+  const { rows } = await db.query(
+    `SELECT "app", "host", "pid", "vote", "drains", "queueBackend", "queuePrefix", "queues", "startedAt"
+       FROM "OutboxDrainer" WHERE "aliveUntil" > clock_timestamp() ORDER BY "startedAt", "id"`,
+  );
+  return z.array(processRow).parse(rows);
+}
