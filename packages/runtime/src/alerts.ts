@@ -63,6 +63,8 @@ async function createSender(dsn: string, app: string): Promise<Sender> {
   // Loaded when there is a DSN: it is by far the largest dependency.
   const { NodeClient, Scope, defaultStackParser, makeNodeTransport } = await import("@sentry/node");
   const client = new NodeClient({ dsn, integrations: [], transport: makeNodeTransport, stackParser: defaultStackParser });
+  // The client takes a wrong DSN for "send nothing".
+  if (client.getDsn() === undefined) throw new Error("expected a Sentry DSN of the form https://key@host/project, got another (not shown)");
   const scopeWith = (fingerprint: string[], tags: Record<string, string>, extra: Record<string, unknown>): InstanceType<typeof Scope> => {
     const scope = new Scope();
     scope.setClient(client);

@@ -1,6 +1,6 @@
 import { QUEUE_GROUPS, type QueueGroup } from "@toolctrl/foundation/queues";
 import { z } from "zod";
-import { choice, clampedInteger, flag, integer, optionalChoice, optionalUrl, text, url } from "./env-fields.ts";
+import { choice, clampedInteger, flag, integer, optionalChoice, optionalText, optionalUrl, text, url } from "./env-fields.ts";
 
 const DAY_MS = 24 * 60 * 60 * 1000;
 const POSTGRES = ["postgres:", "postgresql:"];
@@ -12,7 +12,7 @@ export const processEnv = {
   HEALTH_HOST: text({ pattern: /^[0-9A-Za-z.:-]{1,255}$/, accepts: "an address or host name", fallback: "127.0.0.1", about: "Address the health server listens on; 0.0.0.0 lets a scraper of the internal network reach it" }),
   HEALTH_PORT: integer({ min: 0, max: 65_535, fallback: 0, about: "Port of /healthz, /readyz and /metrics; 0 takes a free one and logs it" }),
   SHUTDOWN_GRACE_MS: integer({ min: 100, max: 10 * 60 * 1000, fallback: 25_000, about: "Time (ms) from SIGTERM to exit; keep it below the platform's own grace period" }),
-  SENTRY_DSN: optionalUrl({ protocols: ["https:", "http:"], about: "Where alerts go; unset sends none" }),
+  SENTRY_DSN: optionalText({ pattern: /^https?:\/\/\w+(?::\w+)?@[\w.:[\]-]+(?:\/[\w/-]*)?\/\d+$/, accepts: "a Sentry DSN, https://key@host/project", about: "Where alerts go; unset sends none" }),
 };
 
 /** Every process that uses the database. */

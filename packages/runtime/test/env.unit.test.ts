@@ -87,6 +87,13 @@ describe("loadEnv", () => {
     expect([env.REDIS_URL, env.SENTRY_DSN, env.DATABASE_DIRECT_URL, env.QUEUE_BACKEND]).toEqual([undefined, undefined, undefined, undefined]);
   });
 
+  test.each([["https://abc123@o1.ingest.sentry.io/42", 0], ["http://public@127.0.0.1:9000/1", 0], ["http://public@[::1]:9000/sub/path/1", 0], ["https://sentry.io/42", 1], ["https://abc@sentry.io", 1], ["abc", 1]])(
+    "a Sentry DSN of %s has %i problems, as a wrong one would silently send nothing",
+    (dsn, count) => {
+      expect(problemsOf({ SENTRY_DSN: dsn }, z.object(processEnv))).toHaveLength(count);
+    },
+  );
+
   test("ignores variables the schema does not name", () => {
     expect(loadEnv(z.strictObject(receiverEnv), { PATH: "/bin", OUTBOX_CLAIM_TTL_MS: "500" }).OUTBOX_CLAIM_TTL_MS).toBe(500);
   });
