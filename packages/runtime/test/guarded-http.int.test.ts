@@ -1,3 +1,4 @@
+import type { ServerResponse } from "node:http";
 import { gzipSync } from "node:zlib";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { createGuardedHttp, type GuardedHttp, type GuardedRequest } from "../src/guarded-http.ts";
@@ -179,8 +180,8 @@ describe("limits", () => {
     const small = gzipSync(Buffer.alloc(50 * 1024 * 1024));
     const chunk = Buffer.alloc(1024 * 1024, "x");
     const answers = {
-      gzip: (response: import("node:http").ServerResponse) => response.writeHead(200, { "content-encoding": "gzip" }).end(small),
-      plain: (response: import("node:http").ServerResponse) => {
+      gzip: (response: ServerResponse) => response.writeHead(200, { "content-encoding": "gzip" }).end(small),
+      plain: (response: ServerResponse) => {
         for (let n = 0; n < 50; n += 1) response.write(chunk);
         response.end();
       },
