@@ -60,6 +60,7 @@ export const ERROR_CODES = {
   "WEBHOOK.REJECTED": { retry: false, fix: "The endpoint refused for good; correct it, then requeue." },
   "WEBHOOK.FAILED": { retry: true, fix: "The endpoint did not accept the delivery; it is tried again with backoff." },
   "WEBHOOK.OUTCOME_UNKNOWN": { retry: true, fix: "The endpoint's answer was lost; the delivery is repeated with the same webhook-id." },
+  "WEBHOOK.GONE": { retry: false, fix: "The endpoint answered 410, was deleted or is disabled; enable it again when it answers, then replay the event." },
   "WEBHOOK.SECRET": { retry: false, fix: "Check WEBHOOK_SECRETS_KEY: it must be the key the endpoint's secret was stored with." },
   "AUDIT.CHAIN_BROKEN": { retry: false, fix: "An audit row was changed or removed; compare with a backup from before the named sequence." },
   "CLI.ARGUMENT": { retry: false, fix: "Run the command with --help." },

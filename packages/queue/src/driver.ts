@@ -1,0 +1,55 @@
+import type { QueueName } from "@toolctrl/foundation/queues";
+import type { Job, JobsOptions, Processor } from "bullmq";
+
+export type BullJob = Job<unknown, unknown, string>;
+export type BullProcessor = Processor<unknown, unknown, string>;
+
+export interface BullEntry {
+  readonly name: string;
+  readonly data: unknown;
+  readonly opts: JobsOptions;
+}
+
+/** The part of a BullMQ `Queue` that this package uses, the same for both of its backends. */
+export interface BullQueue {
+  add(name: string, data: unknown, opts: JobsOptions): Promise<unknown>;
+  addBulk(jobs: BullEntry[]): Promise<unknown>;
+  getJob(id: string): Promise<BullJob | undefined>;
+  getJobCounts(...types: ("waiting" | "prioritized" | "active" | "delayed" | "completed" | "failed")[]): Promise<Record<string, number>>;
+  upsertJobScheduler(id: string, repeat: { pattern?: string; tz?: string; every?: number }, job: { name: string; data: unknown }): Promise<unknown>;
+  obliterate(options: { force: boolean }): Promise<void>;
+}
+
+/** The part of a BullMQ `Worker` that this package uses. */
+export interface BullWorker {
+  on(event: "failed", listener: (job: BullJob | undefined, error: Error) => void): unknown;
+  on(event: "error", listener: (error: Error) => void): unknown;
+  on(event: "lockRenewalFailed", listener: (jobIds: string[]) => void): unknown;
+  on(event: "locksRenewed", listener: (renewed: { count: number; jobIds: string[] }) => void): unknown;
+  close(force?: boolean): Promise<void>;
+}
+
+export interface OpenWorker {
+  readonly worker: BullWorker;
+  /** Gives the connections up, whatever state they are in. A graceful `close` that hangs cannot be turned into a forced one. */
+  force(): Promise<void>;
+}
+
+/** What differs between BullMQ on Redis and on Postgres. */
+export interface QueueDriver {
+  readonly kind: "redis" | "postgres";
+  /** The producer's side of a queue, made once. */
+  queue(name: QueueName): BullQueue;
+  /** Whether the producer's connection is up now; says nothing about the next moment. */
+  isUsable(): boolean;
+  /** Waits at most `ms` for the producer's connection. @throws CodedError `QUEUE.UNREACHABLE` */
+  untilUsable(ms: number): Promise<void>;
+  /** Starts a worker as soon as that is possible; undefined when `signal` aborted before. */
+  openWorker(name: QueueName, processor: BullProcessor, concurrency: number, signal: AbortSignal): Promise<OpenWorker | undefined>;
+  /** Writes what a queue keeps about itself, such as the length of its event stream; repeated after a flush. */
+  describeQueue(name: QueueName): Promise<void>;
+  ping(): Promise<void>;
+  /** The server's clock, ms since the epoch. */
+  serverClockMs(): Promise<number>;
+  close(ms: number): Promise<void>;
+}
