@@ -38,7 +38,10 @@ export function assertResultTtlCoversHorizon(settings: RetryHorizonSettings): { 
 }
 
 function sumUp({ dispatcher, queue, marginSeconds }: RetryHorizonSettings): Summand[] {
-  const waits = Array.from({ length: dispatcher.maxRetries }, (_, n) => dispatcher.backoffMinutes[n] ?? dispatcher.backoffMinutes.at(-1) ?? 0);
+  const waits = Array.from(
+    { length: dispatcher.maxRetries },
+    (_, n) => dispatcher.backoffMinutes[n] ?? dispatcher.backoffMinutes.at(-1) ?? 0,
+  );
   const pauses = Array.from({ length: Math.max(0, queue.attempts - 1) }, (_, n) => queue.backoffMs * 2 ** n);
   const tries = dispatcher.maxRetries + 1;
   return [

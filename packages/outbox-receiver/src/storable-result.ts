@@ -5,7 +5,9 @@ import { encodeStrictJson } from "@toolctrl/foundation/json";
 export const MAX_RESULT_BYTES = 64 * 1024;
 
 /** A handler's result as a store can keep it: its JSON (absent for `undefined`), or why it is left out. */
-export type StorableResult = { readonly kind: "kept"; readonly json: string | undefined } | { readonly kind: "omitted"; readonly why: string };
+export type StorableResult =
+  | { readonly kind: "kept"; readonly json: string | undefined }
+  | { readonly kind: "omitted"; readonly why: string };
 
 /**
  * Says whether a handler's result survives being stored as it is, and writes it down. Never throws: the handler has run, and a result

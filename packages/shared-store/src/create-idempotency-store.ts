@@ -75,7 +75,9 @@ async function claim(store: KeyValueStore, key: string, claimTtlMs: number): Pro
 
 function checkTtls(claimTtlMs: number, resultTtlMs: number): void {
   if (!Number.isSafeInteger(claimTtlMs) || claimTtlMs < MIN_RETRY_AFTER_MS) {
-    throw new CodedError("STORE.ARGUMENT", `expected claimTtlMs to be a whole number from ${MIN_RETRY_AFTER_MS}, got ${claimTtlMs}`, { facts: { claimTtlMs } });
+    throw new CodedError("STORE.ARGUMENT", `expected claimTtlMs to be a whole number from ${MIN_RETRY_AFTER_MS}, got ${claimTtlMs}`, {
+      facts: { claimTtlMs },
+    });
   }
   if (!Number.isSafeInteger(resultTtlMs) || resultTtlMs <= claimTtlMs) {
     throw new CodedError("STORE.ARGUMENT", `expected ttlSeconds to exceed the claim's ${claimTtlMs} ms, got ${resultTtlMs / 1000} s`, {

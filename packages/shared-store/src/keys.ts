@@ -28,10 +28,13 @@ export const PROBE_KEY = "toolctrl:probe:store";
  */
 export function idempotencyKey({ prefix, tenantId, consumer, eventId, effectEpoch }: IdempotencyKeyParts): string {
   for (const [name, part] of Object.entries({ prefix, tenantId, consumer, eventId })) {
-    if (part === "") throw new CodedError("STORE.ARGUMENT", `expected ${name} to be a non-empty string, got an empty one`, { facts: { name } });
+    if (part === "")
+      throw new CodedError("STORE.ARGUMENT", `expected ${name} to be a non-empty string, got an empty one`, { facts: { name } });
   }
   if (!Number.isSafeInteger(effectEpoch) || effectEpoch < 0) {
-    throw new CodedError("STORE.ARGUMENT", `expected effectEpoch to be a whole number from 0, got ${effectEpoch}`, { facts: { effectEpoch } });
+    throw new CodedError("STORE.ARGUMENT", `expected effectEpoch to be a whole number from 0, got ${effectEpoch}`, {
+      facts: { effectEpoch },
+    });
   }
   const key = [prefix, "idem", escapePart(tenantId), escapePart(consumer), escapePart(eventId), String(effectEpoch)].join(":");
   const bytes = Buffer.byteLength(key, "utf8");

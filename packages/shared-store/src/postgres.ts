@@ -40,7 +40,11 @@ export function createPostgresStore(options: PostgresStoreOptions): KeyValueStor
   // Without a listener, an idle connection that the server ends would end the process.
   pool.on("error", (error) => log?.warn({ err: error, store: "postgres" }, "an idle connection of the store failed"));
 
-  async function run(operation: string, text: string, values: unknown[]): Promise<{ changed: boolean; row: Record<string, unknown> | undefined }> {
+  async function run(
+    operation: string,
+    text: string,
+    values: unknown[],
+  ): Promise<{ changed: boolean; row: Record<string, unknown> | undefined }> {
     try {
       const { rows, rowCount } = await pool.query<Record<string, unknown>>(text, values);
       return { changed: rowCount === 1, row: rows[0] };

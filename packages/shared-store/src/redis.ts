@@ -56,7 +56,8 @@ export function createRedisStore(options: RedisStoreOptions): KeyValueStore {
       throw storeUnavailable("redis", operation, error);
     }
   }
-  const runScript = (operation: string, script: Script, key: string, ...args: string[]) => run(operation, () => script.run(redis, key, args));
+  const runScript = (operation: string, script: Script, key: string, ...args: string[]) =>
+    run(operation, () => script.run(redis, key, args));
 
   return {
     kind: "redis",
@@ -88,9 +89,13 @@ function checkUrl(url: string): string {
   }
   const names = [...parsed.searchParams.keys()];
   if (names.length > 0) {
-    throw new CodedError("STORE.ARGUMENT", `expected a Redis URL without options, got ${names.join(", ")}; keys have one producer and bounds one place`, {
-      facts: { options: names },
-    });
+    throw new CodedError(
+      "STORE.ARGUMENT",
+      `expected a Redis URL without options, got ${names.join(", ")}; keys have one producer and bounds one place`,
+      {
+        facts: { options: names },
+      },
+    );
   }
   return url;
 }

@@ -1,0 +1,50 @@
+import { createTestDatabase } from "@toolctrl/testkit/template-db";
+import { startRedis } from "@toolctrl/testkit/redis-server";
+import { Redis } from "ioredis";
+import { Pool } from "pg";
+import { createPostgresStore } from "../src/postgres.ts";
+import { createRedisStore } from "../src/redis.ts";
+import type { StoreFixture } from "../src/testing.ts";
+
+/** The Redis adapter on a server of its own: the suites flush it. */
+export async function openRedisFixture(): Promise<StoreFixture & { url: string }> {
+  const server = await startRedis();
+  const admin = new Redis(server.url);
+  const store = createRedisStore({ url: server.url });
+  return {
+    url: server.url,
+    store,
+    expire: async (key) => void (await admin.pexpire(key, 0)),
+    flush: async () => void (await admin.flushall()),
+    async close() {
+      await store.close();
+      await admin.quit();
+      await server.close();
+    },
+  };
+}
+
+/** The Postgres adapter on a database of its own. */
+export async function openPostgresFixture(): Promise<StoreFixture & { url: string; pool: Pool }> {
+  const database = await createTestDatabase();
+  const pool = new Pool({ connectionString: database.url, max: 2 });
+  const store = createPostgresStore({ pool });
+  return {
+    url: database.url,
+    pool,
+    store,
+    expire: async (key) =>
+      void (await pool.query(`UPDATE "IdempotencyKey" SET "expiresAt" = clock_timestamp() - interval '1 ms' WHERE "key" = $1`, [key])),
+    flush: async () => void (await pool.query(`DELETE FROM "IdempotencyKey"`)),
+    async close() {
+      await store.close();
+      await pool.end();
+      await database.drop();
+    },
+  };
+}
+
+export const ADAPTERS = [
+  ["redis", openRedisFixture],
+  ["postgres", openPostgresFixture],
+] as const satisfies ReadonlyArray<readonly [string, () => Promise<StoreFixture>]>;
