@@ -28,7 +28,12 @@ export interface Consumer {
   readonly name: string;
   readonly queue: QueueName;
   readonly concurrency: number;
+  /** False for a consumer that works from its own rows: a payload that travels by reference is then not read, and `payload` is null. */
+  readonly needsPayload?: boolean;
   handle(delivery: Delivery): Promise<JobOutcome>;
-  /** Called instead of `handle` when the receipt is there: passes the event on to the consumer behind this one, if there is one. */
+  /**
+   * Called instead of `handle` when the receipt is there: passes the event on to the consumer behind this one, if there is one.
+   * `payload` is null when it travels by reference.
+   */
   passOn?(delivery: Delivery): Promise<void>;
 }

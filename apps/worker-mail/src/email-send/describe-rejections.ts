@@ -1,0 +1,20 @@
+import type { RecipientOutcome } from "@toolctrl/domain/emails";
+
+const MAX_LISTED = 10;
+
+/**
+ * Refusals for an error message, which goes into logs and receipts: who is recognisable to somebody with the mail's row at hand, no more.
+ */
+export function describeRejections(rejected: ReadonlyArray<Pick<RecipientOutcome, "recipient" | "replyCode" | "reply">>): string {
+  const lines = rejected.slice(0, MAX_LISTED).map(({ recipient, replyCode, reply }) => {
+    const masked = maskAddress(recipient);
+    const text = reply?.replaceAll(recipient, masked).replaceAll(/\s+/g, " ").slice(0, 120) ?? String(replyCode ?? "refused earlier");
+    return `${masked} (${text})`;
+  });
+  if (rejected.length > MAX_LISTED) lines.push(`and ${rejected.length - MAX_LISTED} more`);
+  return lines.join("; ");
+}
+
+function maskAddress(address: string): string {
+  return `${address.slice(0, 1)}…${address.slice(address.lastIndexOf("@"))}`;
+}

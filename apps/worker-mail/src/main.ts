@@ -1,0 +1,37 @@
+import { startConsumers } from "@toolctrl/consumer/run";
+import { registerProcess } from "@toolctrl/outbox-drainer/registry";
+import { createAlerts } from "@toolctrl/runtime/alerts";
+import { createGuardedHttp } from "@toolctrl/runtime/guarded-http";
+import { startHealthServer } from "@toolctrl/runtime/health";
+import { createLogger } from "@toolctrl/runtime/logger";
+import { createMetrics } from "@toolctrl/runtime/metrics";
+import { runUntilSignal } from "@toolctrl/runtime/run";
+import { createConsumers } from "./consumers.ts";
+import { readEnv } from "./env.ts";
+import { openBackend, openDatabase, openStore } from "./resources.ts";
+import { allowedTargets, processEntry, receiverSettings } from "./settings.ts";
+
+const APP = "worker-mail";
+const env = readEnv();
+const log = createLogger({ app: APP, level: env.LOG_LEVEL });
+
+void runUntilSignal(
+  async (scope) => {
+    const receiver = receiverSettings(env);
+    const metrics = createMetrics();
+    const alerts = scope.add("alerts", createAlerts({ dsn: env.SENTRY_DSN, app: APP, log }));
+    const database = scope.add("database", await openDatabase(env, APP, log));
+    const store = scope.add("store", openStore(env, database, log));
+    const backend = scope.add("backend", await openBackend(env, log));
+    const http = scope.add("http", createGuardedHttp({ allow: allowedTargets(env) }));
+    const pool = database.pool;
+    const consumers = createConsumers(env, { pool, backend, http, metrics, log });
+
+    scope.add("registry", await registerProcess(pool, processEntry(env, APP, backend, consumers), log));
+    const checks = { database: () => database.ping(), queue: () => backend.ping(), store: () => store.ping() };
+    scope.add("health", await startHealthServer({ host: env.HEALTH_HOST, port: env.HEALTH_PORT, log, metrics, checks, isDraining: scope.isStopping }));
+
+    scope.add("consumers", startConsumers({ consumers, backend, pool, store, receiver, metrics, log, alerts }));
+  },
+  { graceMs: env.SHUTDOWN_GRACE_MS, log },
+);

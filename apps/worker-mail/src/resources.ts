@@ -1,0 +1,36 @@
+import { createDatabase, type Database } from "@toolctrl/db/client";
+import { createQueueBackend } from "@toolctrl/queue/backend";
+import type { QueueBackend } from "@toolctrl/queue/port";
+import { resolveQueueBackend } from "@toolctrl/runtime/env";
+import type { Logger } from "@toolctrl/runtime/logger";
+import type { KeyValueStore } from "@toolctrl/shared-store/key-value";
+import { createPostgresStore } from "@toolctrl/shared-store/postgres";
+import { createRedisStore } from "@toolctrl/shared-store/redis";
+import type { WorkerMailEnv } from "./env.ts";
+
+/** The one pool of this process. This app publishes nothing, so it sends no wake-up hints. */
+export function openDatabase(env: WorkerMailEnv, app: string, log: Logger): Promise<Database> {
+  return createDatabase({ url: env.DATABASE_URL, poolMax: env.DATABASE_POOL_MAX, app, wakeup: false, log });
+}
+
+/** BullMQ where the environment says, and the log says why. */
+export function openBackend(env: WorkerMailEnv, log: Logger): Promise<QueueBackend> {
+  const { kind, why } = resolveQueueBackend(env);
+  log.info({ kind, why, prefix: env.QUEUE_PREFIX }, "queue backend chosen");
+  return createQueueBackend({
+    kind,
+    ...(env.REDIS_URL === undefined ? {} : { redisUrl: env.REDIS_URL }),
+    databaseUrl: env.DATABASE_DIRECT_URL ?? env.DATABASE_URL,
+    prefix: env.QUEUE_PREFIX,
+    attempts: env.OUTBOX_RECEIVER_ATTEMPTS,
+    backoffMs: env.OUTBOX_RECEIVER_BACKOFF_MS,
+    log,
+  });
+}
+
+/** Where idempotency claims live: beside the queue, so that an installation without Redis needs none for this either. */
+export function openStore(env: WorkerMailEnv, database: Database, log: Logger): KeyValueStore {
+  const { kind } = resolveQueueBackend(env);
+  if (kind === "redis" && env.REDIS_URL !== undefined) return createRedisStore({ url: env.REDIS_URL, log });
+  return createPostgresStore({ pool: database.pool });
+}

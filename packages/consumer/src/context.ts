@@ -1,0 +1,20 @@
+import type { Queryable } from "@toolctrl/db/sql";
+import type { QueueBackend } from "@toolctrl/queue/port";
+import type { Alerts } from "@toolctrl/runtime/alerts";
+import type { Logger } from "@toolctrl/runtime/logger";
+import type { Metrics } from "@toolctrl/runtime/metrics";
+import type { KeyValueStore } from "@toolctrl/shared-store/key-value";
+
+/** What every consumer of a process runs with. */
+export interface ConsumerContext {
+  readonly backend: QueueBackend;
+  readonly pool: Queryable;
+  readonly store: KeyValueStore;
+  /** First part of the idempotency keys. */
+  readonly storePrefix: string;
+  /** Life of a cached result, seconds, and of an unrenewed claim, ms. */
+  readonly receiver: { readonly ttlSeconds: number; readonly claimTtlMs: number };
+  readonly metrics: Metrics;
+  readonly log: Logger;
+  readonly alerts: Alerts;
+}

@@ -1,0 +1,90 @@
+import { createReceiptAuthority } from "@toolctrl/db/receipts";
+import type { JobEnvelope } from "@toolctrl/foundation/envelope";
+import { isCodedError } from "@toolctrl/foundation/errors";
+import { withOutboxIdempotency } from "@toolctrl/outbox-receiver/idempotency";
+import type { DeliveredJob, JobOutcome } from "@toolctrl/queue/port";
+import { createIdempotencyStore } from "@toolctrl/shared-store";
+import type { Consumer, Delivery } from "./define.ts";
+import { loadPayload } from "./load-payload.ts";
+import { effectiveEpoch, parseJob } from "./parse-job.ts";
+import type { ConsumerContext } from "./context.ts";
+
+/** How a delivery ended, for the log and the metric; a `duplicate` is a `done` whose handler did not run. */
+export type DeliveryEnd = { readonly outcome: JobOutcome; readonly duplicate: boolean; readonly envelope: JobEnvelope | undefined };
+
+/** Carries an outcome that is not a result through `withOutboxIdempotency`, so that it releases the claim and records nothing. */
+class NotDone extends Error {
+  readonly outcome: JobOutcome;
+  constructor(outcome: JobOutcome) {
+    super(`the handler answered ${outcome.kind}`);
+    this.name = "NotDone";
+    this.outcome = outcome;
+  }
+}
+
+/** Runs one job of a consumer under its claim. Never throws: every end is an outcome. */
+export async function deliver(consumer: Consumer, job: DeliveredJob, context: ConsumerContext): Promise<DeliveryEnd> {
+  let envelope: JobEnvelope | undefined;
+  try {
+    envelope = parseJob(job.data);
+    return { ...(await deliverEnvelope(consumer, job, envelope, context)), envelope };
+  } catch (error) {
+    return { outcome: error instanceof NotDone ? error.outcome : outcomeOf(error, job), duplicate: false, envelope };
+  }
+}
+
+async function deliverEnvelope(consumer: Consumer, job: DeliveredJob, envelope: JobEnvelope, context: ConsumerContext) {
+  const { effectEpoch, anyEpoch } = effectiveEpoch(envelope, consumer.name);
+  const identity = { tenantId: envelope.tenantId, consumer: consumer.name, effectEpoch };
+  const store = createIdempotencyStore({
+    ...identity,
+    store: context.store,
+    prefix: context.storePrefix,
+    ttlSeconds: context.receiver.ttlSeconds,
+    claimTtlMs: context.receiver.claimTtlMs,
+    receipts: createReceiptAuthority(context.pool, { ...identity, anyEpoch }),
+  });
+  const base = {
+    eventId: envelope.outboxEventId,
+    tenantId: envelope.tenantId,
+    type: envelope.type,
+    effectEpoch,
+    envelope,
+    failures: job.failures,
+    maxAttempts: job.maxAttempts,
+  };
+  let duplicate = false;
+  const result = await withOutboxIdempotency<unknown>(
+    store,
+    envelope.outboxEventId,
+    async (claim) => {
+      const payload = consumer.needsPayload === false ? null : await loadPayload(context.pool, envelope);
+      const outcome = await consumer.handle({ ...base, payload, signal: AbortSignal.any([job.signal, claim.signal]) });
+      if (outcome.kind !== "done") throw new NotDone(outcome);
+      return outcome.result;
+    },
+    { onDuplicate: () => void (duplicate = true), log: context.log },
+  );
+  if (duplicate) await passOn(consumer, { ...base, payload: envelope.payload ?? null, signal: job.signal });
+  return { outcome: { kind: "done", result } as const, duplicate };
+}
+
+// The receipt may be there although the hand-over to the next consumer was lost with its process.
+async function passOn(consumer: Consumer, delivery: Delivery): Promise<void> {
+  await consumer.passOn?.(delivery);
+}
+
+function outcomeOf(thrown: unknown, job: DeliveredJob): JobOutcome {
+  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+  if (!isCodedError(error)) return { kind: "retry", error };
+  if (error.code === "RECEIVER.IN_PROGRESS") return { kind: "snooze", untilMs: Date.now() + retryAfterMsOf(error.facts) };
+  // The delivery that took over may have finished: finding that out must not cost the last attempt. A claim that is lost at every start does.
+  if (error.code === "RECEIVER.CLAIM_LOST" && job.starts <= 3 * job.maxAttempts) return { kind: "snooze", untilMs: Date.now() + 1000 };
+  return error.retry ? { kind: "retry", error } : { kind: "cancel", error };
+}
+
+function retryAfterMsOf(facts: Readonly<Record<string, unknown>>): number {
+  const value = facts["retryAfterMs"];
+  // A claim that has just expired must not make the job spin.
+  return typeof value === "number" && Number.isFinite(value) ? Math.max(value, 50) : 1000;
+}
