@@ -18,13 +18,13 @@ export interface Sinks {
 
 /** Starts the SMTP catcher, which refuses one mailbox for good, and the webhook sink, which accepts everything. */
 export async function startSinks(): Promise<Sinks> {
-  const smtp = await startSmtpPeer({ behaviour: { recipients: { [DEAD_MAILBOX]: 550 } } });
+  const smtp = await startSmtpPeer({ behaviour: { kind: "reject", codes: { [DEAD_MAILBOX]: 550 } } });
   const http = await startHttpPeer();
   return {
     smtpPort: smtp.port,
     webhookUrl: `http://127.0.0.1:${http.port}/webhooks`,
     mails: () => smtp.mails.map((mail) => ({ text: mail.headers["subject"] ?? "", id: mail.messageId })),
-    webhooks: () => http.requests.map((request) => ({ text: request.body.toString("utf8"), id: request.headers["webhook-id"] ?? "" })),
+    webhooks: () => http.requests.map((request) => ({ text: request.body.toString("utf8"), id: String(request.headers["webhook-id"] ?? "") })),
     async close() {
       await smtp.close();
       await http.close();
