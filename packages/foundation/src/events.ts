@@ -102,11 +102,23 @@ export function checkEventPayload(type: string, payload: unknown): { version: nu
   if (definition === undefined) return { version: 1, payload: payload as JsonValue };
   const parsed = definition.schema.safeParse(payload);
   if (!parsed.success) {
-    throw new CodedError("PUBLISH.PAYLOAD_SCHEMA", `expected the payload of ${type} to fit its schema:\n${z.prettifyError(parsed.error)}`, {
-      facts: { type, paths: parsed.error.issues.map((issue) => issue.path.join(".")) },
+    const problems = parsed.error.issues.flatMap(listProblems);
+    const lines = problems.map(({ path, message }) => `  - ${path === "" ? "payload" : path}: ${message}`);
+    throw new CodedError("PUBLISH.PAYLOAD_SCHEMA", `expected the payload of ${type} to fit its schema, got:\n${lines.join("\n")}`, {
+      facts: { type, paths: problems.map(({ path }) => path) },
     });
   }
   return { version: definition.version, payload: parsed.data as JsonValue };
+}
+
+/** Where an issue lies, as exactly as can be said: the unknown key itself, and inside a union the branch that came furthest. */
+function listProblems(issue: z.core.$ZodIssue): Array<{ path: string; message: string }> {
+  if (issue.code === "unrecognized_keys") return issue.keys.map((key) => ({ path: [...issue.path, key].join("."), message: "unknown key" }));
+  if (issue.code === "invalid_union") {
+    const furthest = issue.errors.flat().sort((a, b) => b.path.length - a.path.length)[0];
+    if (furthest !== undefined && furthest.path.length > 0) return listProblems({ ...furthest, path: [...issue.path, ...furthest.path] });
+  }
+  return [{ path: issue.path.join("."), message: issue.message }];
 }
 
 registerOutboxEvent("mail.message.send", { schema: mailMessageSchema, pii: ["to", "replyTo", "data"] });

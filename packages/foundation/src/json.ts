@@ -56,9 +56,12 @@ function checkContainer(value: object, path: string, depth: number, open: Set<ob
   if (Array.isArray(value)) {
     // An index loop, not forEach: a hole must be seen.
     for (let index = 0; index < value.length; index += 1) checkValue(value[index], `${path}[${index}]`, depth + 1, open);
+    if (Object.keys(value).length !== value.length) refuse(path, "an array of elements alone", "one with properties of its own");
   } else {
     checkObject(value, path, depth, open);
   }
+  // Even a hidden or inherited one decides what is written.
+  if ("toJSON" in value && typeof value.toJSON === "function") refuse(path, "plain data", "an object with a toJSON function");
   open.delete(value);
 }
 

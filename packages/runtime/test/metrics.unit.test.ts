@@ -38,3 +38,14 @@ test("two registries in one process do not mix", async () => {
   expect(await b.text()).toContain("outbox_claims_total 0");
   expect(await b.text()).toContain("process_resident_memory_bytes");
 });
+
+test("docs/reference/metrics.md is what the table says", async () => {
+  const rows = Object.entries(METRICS).map(([name, { kind, labels, help }]) => `| \`${name}\` | ${kind} | ${labels.join(", ") || "none"} | ${help} |`);
+  const intro = [
+    "# Metrics",
+    "Generated from the table of `@toolctrl/runtime/metrics`; after a change there, `vitest run packages/runtime/test/metrics.unit.test.ts -u` writes it again.",
+    "Reading `/metrics` never touches the database: gauges hold what a sampler last set. No label holds a tenant, an event or a record. Node's own process metrics come beside these.",
+  ];
+  const page = `${intro.join("\n\n")}\n\n| Metric | Kind | Labels | What it counts |\n| --- | --- | --- | --- |\n${rows.join("\n")}\n`;
+  await expect(page).toMatchFileSnapshot("../../../docs/reference/metrics.md");
+});
