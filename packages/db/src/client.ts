@@ -1,10 +1,11 @@
 import { PrismaPg } from "@prisma/adapter-pg";
 import type pg from "pg";
-import { assertUtc } from "./assert-utc.ts";
+import { checkSession, type Session } from "./check-session.ts";
 import { withCommitHook } from "./commit-hook.ts";
 import { PrismaClient } from "./generated/client.ts";
 import type { DatabaseLog } from "./log.ts";
-import { createPool } from "./pool.ts";
+import { PREPARED_PUBLISH_STATEMENTS } from "./insert-outbox-events.ts";
+import { createPool, type BoundedPool } from "./pool.ts";
 import { CONNECTION_LIMITS } from "./pool-config.ts";
 import { createWakeupSender } from "./wakeup-sender.ts";
 
@@ -45,14 +46,9 @@ export interface Database {
 export async function createDatabase(options: DatabaseOptions): Promise<Database> {
   const { url, app, log } = options;
   const pool = createPool({ url, max: options.poolMax, app, log });
-  try {
-    await assertUtc(pool);
-  } catch (error) {
-    await pool.endWithin(0);
-    throw error;
-  }
+  const { direct } = await checkedSession(pool);
   const wakeup = options.wakeup === false ? undefined : createWakeupSender({ url: options.directUrl ?? url, app, log });
-  const adapter = withCommitHook(new PrismaPg(pool), () => wakeup?.request());
+  const adapter = withCommitHook(new PrismaPg(pool, direct ? { statementNameGenerator } : {}), () => wakeup?.request());
   const prisma = new PrismaClient({ adapter, transactionOptions: PRISMA_TRANSACTION_LIMITS });
   let closing: Promise<void> | undefined;
   return {
@@ -67,3 +63,17 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
     await prisma.$disconnect();
   }
 }
+
+async function checkedSession(pool: BoundedPool): Promise<Session> {
+  try {
+    return await checkSession(pool);
+  } catch (error) {
+    await pool.endWithin(0);
+    throw error;
+  }
+}
+
+// `undefined` leaves a statement unnamed, which is what the driver makes of no name; the adapter's type does not say so.
+const statementNameGenerator = ((query) => PREPARED_PUBLISH_STATEMENTS.get(query.sql)) as NonNullable<
+  NonNullable<ConstructorParameters<typeof PrismaPg>[1]>["statementNameGenerator"]
+>;

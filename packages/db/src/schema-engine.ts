@@ -1,9 +1,9 @@
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
-import { PrismaPg } from "@prisma/adapter-pg";
-import { bindMigrationAwareSqlAdapterFactory, type SqlDriverAdapter, type SqlMigrationAwareDriverAdapterFactory } from "@prisma/driver-adapter-utils";
-import pg from "pg";
+import { bindMigrationAwareSqlAdapterFactory } from "@prisma/driver-adapter-utils";
 import type { SchemaEngine } from "@prisma/schema-engine-wasm/schema_engine_bg";
+import type pg from "pg";
+import { engineAdapterFactory } from "./engine-adapter.ts";
 import type { DatabaseLog } from "./log.ts";
 
 type EngineModule = typeof import("@prisma/schema-engine-wasm/schema_engine_bg");
@@ -23,7 +23,7 @@ let loading: Promise<EngineModule> | undefined;
 export async function createSchemaEngine(client: pg.ClientBase, log?: DatabaseLog): Promise<SchemaEngine> {
   const engine = await (loading ??= loadEngine());
   const report = (line: string): void => log?.info({ line: line.trim().slice(0, 500) }, "migration engine");
-  return engine.SchemaEngine.new({ datamodels: undefined }, report, bindMigrationAwareSqlAdapterFactory(adapterFactory(client)));
+  return engine.SchemaEngine.new({ datamodels: undefined }, report, bindMigrationAwareSqlAdapterFactory(engineAdapterFactory(client)));
 }
 
 // Node does not import .wasm files without a flag, so the module is instantiated by hand.
@@ -37,20 +37,4 @@ async function loadEngine(): Promise<EngineModule> {
   const { __wbindgen_start: start } = instance.exports;
   if (typeof start === "function") start();
   return engine;
-}
-
-/** The official adapter, on one given connection, and with scripts sent whole. */
-function adapterFactory(client: pg.ClientBase): SqlMigrationAwareDriverAdapterFactory {
-  const pool = new pg.Pool();
-  // The adapter accepts only a pool; this one never opens a connection of its own.
-  Object.defineProperty(pool, "query", { value: client.query.bind(client) });
-  const factory = new PrismaPg(pool);
-  const connect = async (): Promise<SqlDriverAdapter> => {
-    const adapter = await factory.connect();
-    // The adapter would cut the script at every semicolon, inside quotes and function bodies too.
-    adapter.executeScript = async (script) => void (await client.query(script));
-    return adapter;
-  };
-  const refuseShadow = (): Promise<never> => Promise.reject(new Error("expected migrations to apply without a shadow database"));
-  return { provider: factory.provider, adapterName: factory.adapterName, connect, connectToShadowDb: refuseShadow };
 }

@@ -1,0 +1,34 @@
+import { CodedError } from "@toolctrl/foundation/errors";
+import type pg from "pg";
+
+export interface Session {
+  /** Whether the connection ends at the server itself; false behind a pooler, which hands each transaction to any session. */
+  readonly direct: boolean;
+}
+
+interface Row extends pg.QueryResultRow {
+  readonly zone: string;
+  readonly offset: number;
+  readonly pid: number;
+}
+
+/**
+ * Checks that sessions run in UTC, which a pooler that drops start-up options can undo.
+ * @throws CodedError `DB.NOT_UTC`, `DB.POOL_TIMEOUT`
+ */
+export async function checkSession(pool: pg.Pool): Promise<Session> {
+  const client = await pool.connect();
+  try {
+    const { rows } = await client.query<Row>(
+      `SELECT current_setting('TimeZone') AS "zone", extract(timezone FROM now())::int AS "offset", pg_backend_pid() AS "pid"`,
+    );
+    const { zone, offset, pid } = rows[0] ?? { zone: "nothing", offset: Number.NaN, pid: 0 };
+    if (offset !== 0 || !/^(Etc\/)?(UTC|UCT|Zulu)$/i.test(zone)) {
+      throw new CodedError("DB.NOT_UTC", `expected the session time zone to be UTC, got ${zone}`, { facts: { zone, offsetSeconds: offset } });
+    }
+    // A pooler announces a process id of its own.
+    return { direct: (client as pg.PoolClient & { readonly processID?: number | null }).processID === pid };
+  } finally {
+    client.release();
+  }
+}
