@@ -1,10 +1,11 @@
-import { loadEnv, optionalChoice, optionalUrl } from "@toolctrl/runtime/env";
+import { loadEnv, optionalChoice, optionalUrl, queueEnv } from "@toolctrl/runtime/env";
 import { z } from "zod";
 
 const schema = z.object({
   DATABASE_URL: optionalUrl({ protocols: ["postgres:", "postgresql:"], about: "The database to use instead of an embedded one" }),
   REDIS_URL: optionalUrl({ protocols: ["redis:", "rediss:"], about: "The Redis to use instead of a private one" }),
   QUEUE_BACKEND: optionalChoice({ values: ["redis", "postgres"], about: "The queue backend; unset means Redis where there is one, else PostgreSQL" }),
+  QUEUE_PREFIX: queueEnv.QUEUE_PREFIX,
 });
 
 export type StackEnv = z.infer<typeof schema>;

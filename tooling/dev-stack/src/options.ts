@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import { parseArgs } from "node:util";
 
 export interface StackOptions {
@@ -9,14 +10,17 @@ export interface StackOptions {
   readonly transactions: number;
   /** Seconds after which missing effects are given up on. */
   readonly deadlineSeconds: number;
+  /** Where servers keep their data and workers their logs. */
+  readonly dataDir: string;
 }
 
-export const USAGE = `npm start [-- --once] [--json] [--transactions 200] [--deadline 180]
+export const USAGE = `npm start [-- --once] [--json] [--transactions 200] [--deadline 180] [--data .data]
 
   --once           end when all sample traffic has had its effect; non-zero when one is missing or doubled
   --json           print one JSON summary on stdout, progress on stderr
   --transactions   business transactions of the sample traffic
   --deadline       seconds to wait for the effects
+  --data           where servers keep their data and workers their logs
 
   DATABASE_URL, REDIS_URL and QUEUE_BACKEND are used when they are set; otherwise private servers start under .data/.`;
 
@@ -29,6 +33,7 @@ export function parseOptions(args: string[]): StackOptions | "help" {
       json: { type: "boolean", default: false },
       transactions: { type: "string", default: "200" },
       deadline: { type: "string", default: "180" },
+      data: { type: "string", default: ".data" },
       help: { type: "boolean", default: false },
     },
   });
@@ -38,6 +43,7 @@ export function parseOptions(args: string[]): StackOptions | "help" {
     json: values.json,
     transactions: positive("--transactions", values.transactions),
     deadlineSeconds: positive("--deadline", values.deadline),
+    dataDir: resolve(values.data),
   };
 }
 

@@ -1,3 +1,4 @@
+import { createWriteStream } from "node:fs";
 import { mkdir } from "node:fs/promises";
 import { join } from "node:path";
 import type { Scope } from "@toolctrl/runtime/run";
@@ -28,8 +29,11 @@ async function database(scope: Scope, env: StackEnv, dataDir: string, told: stri
     told.push("Database   yours (DATABASE_URL)");
     return env.DATABASE_URL;
   }
-  const postgres = await startPostgres({ dir: join(dataDir, "postgres"), durable: true, log: (line) => told.push(line) });
-  scope.add("postgres", { close: () => postgres.stop() });
+  const serverLog = createWriteStream(join(dataDir, "postgres.log"));
+  // The server's own lines start with a time; the others are for the person (a checkout that `postgres` may not read, for one).
+  const log = (line: string): void => void (/^\d{4}-\d\d-\d\d /.test(line) ? serverLog.write(`${line}\n`) : told.push(line));
+  const postgres = await startPostgres({ dir: join(dataDir, "postgres"), durable: true, log });
+  scope.add("postgres", { close: () => postgres.close() });
   told.push(`Database   embedded PostgreSQL on port ${postgres.port}`);
   return postgres.url;
 }
@@ -45,7 +49,7 @@ async function redis(scope: Scope, env: StackEnv, dataDir: string, told: string[
     return undefined;
   }
   const server = await startRedis({ dir: join(dataDir, "redis"), args: ["--appendonly", "yes"] });
-  scope.add("redis", { close: () => server.stop() });
+  scope.add("redis", { close: () => server.close() });
   told.push(`Redis      private server on port ${server.port}`);
   return server.url;
 }

@@ -1,4 +1,3 @@
-import { join } from "node:path";
 import { createDatabase } from "@toolctrl/db/client";
 import { migrate } from "@toolctrl/db/migrate";
 import { createWebhookEndpoint } from "@toolctrl/domain/webhook-endpoints";
@@ -42,27 +41,28 @@ export async function runStack(root: string, options: StackOptions): Promise<nev
 }
 
 async function startAndRun(scope: Scope, root: string, options: StackOptions, progress: Progress): Promise<SampleRun> {
-  const dataDir = join(root, ".data");
+  const { dataDir } = options;
+  const env = readStackEnv();
   progress.say("Starting the servers …");
-  const servers = await startServers(scope, readStackEnv(), dataDir);
+  const servers = await startServers(scope, env, dataDir);
   for (const line of servers.told) progress.say(`  ${line}`);
   const { applied } = await migrate({ url: servers.databaseUrl });
   progress.say(`  Migrations ${applied.length === 0 ? "nothing to do" : `${applied.length} applied`}`);
   const sinks = scope.add("sinks", await startSinks());
   const database = scope.add("database", await createDatabase({ url: servers.databaseUrl, poolMax: 5, app: "sample-product", wakeup: true }));
   await prepareSample(database, sinks, await readSecretsKey(dataDir));
-  const backend = scope.add("queue", await openBackend(servers));
+  const backend = scope.add("queue", await openBackend(servers, env.QUEUE_PREFIX));
   const workers = await startWorkers(scope, root, dataDir, servers, sinks);
   showLinks(progress, servers, workers);
   return runSample({ ...options, database, backend, sinks, progress, workerEnded: Promise.race(workers.map((worker) => worker.ended)) });
 }
 
-function openBackend(servers: Servers) {
+function openBackend(servers: Servers, prefix: string) {
   return createQueueBackend({
     kind: servers.backend,
     redisUrl: servers.redisUrl,
     databaseUrl: servers.databaseUrl,
-    prefix: "{toolctrl}",
+    prefix,
     attempts: 1,
     backoffMs: 1000,
     log: createLogger({ app: "dev-stack", level: "fatal" }),

@@ -1,0 +1,15 @@
+import { expect, test } from "vitest";
+import { compare } from "../src/compare.ts";
+import type { Intent } from "../src/effect-kinds.ts";
+
+const none = { mail: new Map(), webhook: new Map(), notification: new Map(), audit: new Map() };
+const intents: Intent[] = [
+  { key: "a", kind: "mail", expected: 1 },
+  { key: "b", kind: "audit", expected: 0 },
+];
+
+test("an effect that is not there is missing, one that was never intended is doubled, and so is a second one", () => {
+  expect(compare(intents, none)).toMatchObject({ missing: ["mail a"], doubled: [] });
+  expect(compare(intents, { ...none, mail: new Map([["a", 1]]) })).toMatchObject({ effects: { mail: 1, audit: 0 }, missing: [], doubled: [] });
+  expect(compare(intents, { ...none, mail: new Map([["a", 2]]), audit: new Map([["b", 1]]) })).toMatchObject({ missing: [], doubled: ["mail a", "audit b"] });
+});
