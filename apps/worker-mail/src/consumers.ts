@@ -23,7 +23,13 @@ export function createConsumers(env: WorkerMailEnv, deps: ConsumerDeps): Consume
   const domain = messageIdDomain(env);
   return [
     createMailRender({ ...deps, concurrency: env.MAIL_RENDER_CONCURRENCY, defaultFrom: env.MAIL_FROM, messageIdDomain: domain }),
-    createEmailSend({ ...deps, server: smtpServer(env), concurrency: env.MAIL_SEND_CONCURRENCY, sendDeadlineMs: env.MAIL_SEND_DEADLINE_MS, messageIdDomain: domain }),
+    createEmailSend({
+      ...deps,
+      server: smtpServer(env),
+      concurrency: env.MAIL_SEND_CONCURRENCY,
+      sendDeadlineMs: env.MAIL_SEND_DEADLINE_MS,
+      messageIdDomain: domain,
+    }),
     createWebhookDeliver({
       ...deps,
       secretsKey: env.WEBHOOK_SECRETS_KEY,

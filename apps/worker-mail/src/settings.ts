@@ -11,7 +11,14 @@ const MARGIN_SECONDS = 600;
 
 /** What this process says of itself in the register of live processes. It never drains. */
 export function processEntry(env: WorkerMailEnv, app: string, backend: QueueBackend, consumers: readonly Consumer[]): ProcessEntry {
-  return { app, vote: env.OUTBOX_PULL_WORKER, drains: false, queueBackend: backend.kind, queuePrefix: backend.prefix, queues: consumers.map(({ queue }) => queue) };
+  return {
+    app,
+    vote: env.OUTBOX_PULL_WORKER,
+    drains: false,
+    queueBackend: backend.kind,
+    queuePrefix: backend.prefix,
+    queues: consumers.map(({ queue }) => queue),
+  };
 }
 
 /**

@@ -70,23 +70,35 @@ async function fanOut(delivery: Delivery, deps: WebhookDeliverDeps): Promise<Int
   for (const intent of intents.filter(isFailure)) {
     await reopenIntent(deps.pool, intent.id);
     const { target, attempts, unknowns } = intent;
-    deps.log.info({ eventId: delivery.eventId, endpointId: target, attempts, unknowns }, "a dead webhook was requeued; the endpoint is tried again");
+    deps.log.info(
+      { eventId: delivery.eventId, endpointId: target, attempts, unknowns },
+      "a dead webhook was requeued; the endpoint is tried again",
+    );
   }
   return listIntents(deps.pool, key);
 }
 
 function conclude(intents: readonly Intent[], deps: WebhookDeliverDeps): JobOutcome {
-  const waits = intents.filter(isOpen).map((intent) => (intent.state === "sending" ? deps.deadlineMs - (intent.sendingForMs ?? 0) : intent.waitMs));
+  const waits = intents
+    .filter(isOpen)
+    .map((intent) => (intent.state === "sending" ? deps.deadlineMs - (intent.sendingForMs ?? 0) : intent.waitMs));
   // A millisecond more than the wait: the queue's clock may round down.
   if (waits.length > 0) return { kind: "snooze", untilMs: Date.now() + Math.max(50, Math.ceil(Math.min(...waits)) + 1) };
   const failures = intents.filter(isFailure);
-  if (failures.length === 0) return { kind: "done", result: { delivered: intents.filter(({ state }) => state === "sent").length, endpoints: intents.length } };
-  const list = failures.map(({ target, attempts, lastErrorCode, lastError }) => `${target} after ${attempts} tries: ${lastErrorCode ?? ""} ${lastError ?? ""}`.trim());
+  if (failures.length === 0)
+    return { kind: "done", result: { delivered: intents.filter(({ state }) => state === "sent").length, endpoints: intents.length } };
+  const list = failures.map(({ target, attempts, lastErrorCode, lastError }) =>
+    `${target} after ${attempts} tries: ${lastErrorCode ?? ""} ${lastError ?? ""}`.trim(),
+  );
   return {
     kind: "cancel",
-    error: new CodedError("WEBHOOK.REJECTED", `expected every endpoint to accept the delivery, got ${failures.length} of ${intents.length} failed for good: ${list.join("; ")}`, {
-      facts: { failed: failures.map(({ target }) => target), endpoints: intents.length },
-    }),
+    error: new CodedError(
+      "WEBHOOK.REJECTED",
+      `expected every endpoint to accept the delivery, got ${failures.length} of ${intents.length} failed for good: ${list.join("; ")}`,
+      {
+        facts: { failed: failures.map(({ target }) => target), endpoints: intents.length },
+      },
+    ),
   };
 }
 

@@ -10,7 +10,11 @@ import { effectiveEpoch, parseJob } from "./parse-job.ts";
 import type { ConsumerContext } from "./context.ts";
 
 /** How a delivery ended, for the log and the metric; a `duplicate` is a `done` whose handler did not run. */
-export type DeliveryEnd = { readonly outcome: JobOutcome; readonly duplicate: boolean; readonly envelope: JobEnvelope | undefined };
+export type DeliveryEnd = {
+  readonly outcome: JobOutcome;
+  readonly duplicate: boolean;
+  readonly envelope: JobEnvelope | undefined;
+};
 
 /** Carries an outcome that is not a result through `withOutboxIdempotency`, so that it releases the claim and records nothing. */
 class NotDone extends Error {
@@ -29,7 +33,11 @@ export async function deliver(consumer: Consumer, job: DeliveredJob, context: Co
     envelope = parseJob(job.data);
     return { ...(await deliverEnvelope(consumer, job, envelope, context)), envelope };
   } catch (error) {
-    return { outcome: error instanceof NotDone ? error.outcome : outcomeOf(error, job), duplicate: false, envelope };
+    return {
+      outcome: error instanceof NotDone ? error.outcome : outcomeOf(error, job),
+      duplicate: false,
+      envelope,
+    };
   }
 }
 
@@ -59,7 +67,11 @@ async function deliverEnvelope(consumer: Consumer, job: DeliveredJob, envelope: 
     envelope.outboxEventId,
     async (claim) => {
       const payload = consumer.needsPayload === false ? null : await loadPayload(context.pool, envelope);
-      const outcome = await consumer.handle({ ...base, payload, signal: AbortSignal.any([job.signal, claim.signal]) });
+      const outcome = await consumer.handle({
+        ...base,
+        payload,
+        signal: AbortSignal.any([job.signal, claim.signal]),
+      });
       if (outcome.kind !== "done") throw new NotDone(outcome);
       return outcome.result;
     },

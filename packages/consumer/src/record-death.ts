@@ -6,14 +6,30 @@ import { effectiveEpoch, parseJob } from "./parse-job.ts";
 import type { ConsumerContext } from "./context.ts";
 
 /** Writes down that a job will not run again by itself: receipt `dead`, metric, log, alert. Never throws. */
-export async function recordDeath(consumer: Consumer, job: { id: string; data: unknown }, error: Error, context: ConsumerContext): Promise<void> {
+export async function recordDeath(
+  consumer: Consumer,
+  job: { id: string; data: unknown },
+  error: Error,
+  context: ConsumerContext,
+): Promise<void> {
   const code = errorCodeOf(error);
   context.metrics.add("queue_dead_total", 1, { queue: consumer.queue });
   const envelope = envelopeOf(job.data);
-  const facts = { consumer: consumer.name, queue: consumer.queue, jobId: job.id, eventId: envelope?.outboxEventId ?? null, code };
+  const facts = {
+    consumer: consumer.name,
+    queue: consumer.queue,
+    jobId: job.id,
+    eventId: envelope?.outboxEventId ?? null,
+    code,
+  };
   context.log.error({ ...facts, err: error }, "job is dead; requeue the event after mending the cause");
   // The message may name recipients; alerts leave the house.
-  context.alerts.error(new CodedError("RECEIVER.DEAD", `expected ${consumer.name} to finish its job, got ${code}`, { facts: { code } }), facts);
+  context.alerts.error(
+    new CodedError("RECEIVER.DEAD", `expected ${consumer.name} to finish its job, got ${code}`, {
+      facts: { code },
+    }),
+    facts,
+  );
   if (envelope === undefined) return;
   try {
     await recordDead(context.pool, {

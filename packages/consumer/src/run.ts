@@ -20,7 +20,12 @@ export interface RunningConsumers {
  *
  * @throws TypeError when two consumers ask for the same queue: they would take each other's jobs.
  */
-export function startConsumers(options: Omit<ConsumerContext, "storePrefix"> & { consumers: readonly Consumer[]; storePrefix?: string }): RunningConsumers {
+export function startConsumers(
+  options: Omit<ConsumerContext, "storePrefix"> & {
+    consumers: readonly Consumer[];
+    storePrefix?: string;
+  },
+): RunningConsumers {
   const { consumers, ...rest } = options;
   const context: ConsumerContext = { ...rest, storePrefix: options.storePrefix ?? "outbox" };
   assertOneConsumerPerQueue(consumers);
@@ -42,7 +47,9 @@ function startConsumer(consumer: Consumer, context: ConsumerContext): QueueWorke
 async function handleJob(consumer: Consumer, job: DeliveredJob, context: ConsumerContext): Promise<JobOutcome> {
   const startedAt = performance.now();
   const end = await deliver(consumer, job, context);
-  context.metrics.observe("outbox_consumer_seconds", (performance.now() - startedAt) / 1000, { consumer: consumer.name });
+  context.metrics.observe("outbox_consumer_seconds", (performance.now() - startedAt) / 1000, {
+    consumer: consumer.name,
+  });
   report(consumer, job, end, context);
   return end.outcome;
 }
@@ -50,9 +57,18 @@ async function handleJob(consumer: Consumer, job: DeliveredJob, context: Consume
 function report(consumer: Consumer, job: DeliveredJob, end: DeliveryEnd, context: ConsumerContext): void {
   const { outcome, duplicate, envelope } = end;
   const label = duplicate ? "duplicate" : outcome.kind;
-  context.metrics.add("outbox_consumer_deliveries_total", 1, { consumer: consumer.name, outcome: label });
+  context.metrics.add("outbox_consumer_deliveries_total", 1, {
+    consumer: consumer.name,
+    outcome: label,
+  });
   if (duplicate) context.metrics.add("outbox_duplicates_suppressed_total", 1, { consumer: consumer.name });
-  const facts = { consumer: consumer.name, jobId: job.id, eventId: envelope?.outboxEventId, failures: job.failures, outcome: label };
+  const facts = {
+    consumer: consumer.name,
+    jobId: job.id,
+    eventId: envelope?.outboxEventId,
+    failures: job.failures,
+    outcome: label,
+  };
   if (outcome.kind === "retry" || outcome.kind === "cancel") {
     context.log.warn({ ...facts, code: errorCodeOf(outcome.error), err: outcome.error }, "delivery failed");
   } else {

@@ -1,6 +1,13 @@
 import type { Delivery } from "@toolctrl/consumer/define";
 import { transaction } from "@toolctrl/db/client";
-import { copyEmailToEpoch, loadEmail, markDeliveriesUnknown, messageIdOf, reopenRejectedDeliveries, type StoredEmail } from "@toolctrl/domain/emails";
+import {
+  copyEmailToEpoch,
+  loadEmail,
+  markDeliveriesUnknown,
+  messageIdOf,
+  reopenRejectedDeliveries,
+  type StoredEmail,
+} from "@toolctrl/domain/emails";
 import { CodedError } from "@toolctrl/foundation/errors";
 import type { JobOutcome } from "@toolctrl/queue/port";
 import type { EmailSendDeps } from "../email-send.ts";
@@ -38,11 +45,14 @@ async function load(delivery: Delivery, deps: EmailSendDeps): Promise<{ email: S
     email = await loadEmail(deps.pool, key);
   }
   if (email === null) {
-    throw new CodedError("RECEIVER.EVENT_GONE", `expected event ${eventId} to have a rendered mail, got none`, { facts: { eventId, effectEpoch } });
+    throw new CodedError("RECEIVER.EVENT_GONE", `expected event ${eventId} to have a rendered mail, got none`, {
+      facts: { eventId, effectEpoch },
+    });
   }
   await insertIntent(deps.pool, { ...key, consumer: EMAIL_SEND, target: "" }, email.messageId);
   const [intent] = await listIntents(deps.pool, { ...key, consumer: EMAIL_SEND });
-  if (intent === undefined) throw new CodedError("RECEIVER.EVENT_GONE", `expected event ${eventId} to have an intent, got none`, { facts: { eventId } });
+  if (intent === undefined)
+    throw new CodedError("RECEIVER.EVENT_GONE", `expected event ${eventId} to have an intent, got none`, { facts: { eventId } });
   return { email, intent };
 }
 
@@ -58,7 +68,10 @@ async function takeOver(delivery: Delivery, email: StoredEmail, intent: Intent, 
     return { kind: "ended", outcome: { kind: "snooze", untilMs: Date.now() + leftMs + 100 } };
   }
   deps.metrics.add("outbox_outcome_unknown_total", 1, { consumer: EMAIL_SEND });
-  deps.log.warn({ eventId: delivery.eventId, messageId: email.messageId }, "a send was cut short; its outcome is unknown, the mail is sent again");
+  deps.log.warn(
+    { eventId: delivery.eventId, messageId: email.messageId },
+    "a send was cut short; its outcome is unknown, the mail is sent again",
+  );
   return ready(delivery, deps);
 }
 
@@ -68,7 +81,10 @@ async function reopen(delivery: Delivery, email: StoredEmail, intent: Intent, de
     await reopenRejectedDeliveries(tx, email.id);
   });
   const { attempts, unknowns } = intent;
-  deps.log.info({ eventId: delivery.eventId, messageId: email.messageId, attempts, unknowns }, "a dead mail was requeued; rejected recipients are tried again");
+  deps.log.info(
+    { eventId: delivery.eventId, messageId: email.messageId, attempts, unknowns },
+    "a dead mail was requeued; rejected recipients are tried again",
+  );
   return ready(delivery, deps);
 }
 

@@ -42,7 +42,9 @@ export async function settleNothingLeft(email: StoredEmail, intent: Intent, deps
 }
 
 function outcomesOf(outcome: SmtpOutcome): RecipientOutcome[] {
-  const as = (state: RecipientOutcome["state"]) => ({ recipient, code, reply }: RecipientReply): RecipientOutcome => ({ recipient, state, replyCode: code, reply });
+  const as =
+    (state: RecipientOutcome["state"]) =>
+    ({ recipient, code, reply }: RecipientReply): RecipientOutcome => ({ recipient, state, replyCode: code, reply });
   switch (outcome.kind) {
     case "unsent":
       return [];
@@ -60,17 +62,25 @@ function outcomesOf(outcome: SmtpOutcome): RecipientOutcome[] {
 function endOf(email: StoredEmail, recipients: readonly RecipientOutcome[], outcome: SmtpOutcome): IntentEnd {
   if (outcome.kind === "unsent") return { state: "pending", error: unreachable(outcome.error) };
   if (outcome.kind === "unknown") {
-    const error = new CodedError("MAIL.OUTCOME_UNKNOWN", `expected the mail server to answer after the message, it did not (${outcome.recipients.length} recipient(s))`, {
-      facts: { recipients: outcome.recipients.length },
-      cause: outcome.error,
-    });
+    const error = new CodedError(
+      "MAIL.OUTCOME_UNKNOWN",
+      `expected the mail server to answer after the message, it did not (${outcome.recipients.length} recipient(s))`,
+      {
+        facts: { recipients: outcome.recipients.length },
+        cause: outcome.error,
+      },
+    );
     return { state: "unknown", error };
   }
   if (outcome.deferred.length > 0) {
     const codes = [...new Set(outcome.deferred.map(({ code }) => code))];
-    const error = new CodedError("MAIL.DEFERRED", `expected the mail server to accept every recipient, got ${codes.join(", ")} for ${outcome.deferred.length}`, {
-      facts: { codes, recipients: outcome.deferred.length },
-    });
+    const error = new CodedError(
+      "MAIL.DEFERRED",
+      `expected the mail server to accept every recipient, got ${codes.join(", ")} for ${outcome.deferred.length}`,
+      {
+        facts: { codes, recipients: outcome.deferred.length },
+      },
+    );
     return { state: "pending", error };
   }
   return finalEnd(email, recipients);
@@ -84,9 +94,13 @@ function finalEnd(email: StoredEmail, recipients: readonly RecipientOutcome[]): 
   if (rejected.length === 0) return { state: "sent" };
   return {
     state: "failed",
-    error: new CodedError("MAIL.REJECTED", `expected every recipient to be accepted, got ${rejected.length} of ${all.length} refused: ${describeRejections(rejected)}`, {
-      facts: { rejected: rejected.length, recipients: all.length, codes: [...new Set(rejected.map(({ replyCode }) => replyCode))] },
-    }),
+    error: new CodedError(
+      "MAIL.REJECTED",
+      `expected every recipient to be accepted, got ${rejected.length} of ${all.length} refused: ${describeRejections(rejected)}`,
+      {
+        facts: { rejected: rejected.length, recipients: all.length, codes: [...new Set(rejected.map(({ replyCode }) => replyCode))] },
+      },
+    ),
   };
 }
 

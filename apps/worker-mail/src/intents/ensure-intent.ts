@@ -8,7 +8,12 @@ export async function insertIntent(db: Queryable, key: IntentKey, externalId: st
 }
 
 /** Writes one `pending` intent per target, in one statement; those that are there stay as they are. */
-export async function insertIntents(db: Queryable, key: Omit<IntentKey, "target">, targets: readonly string[], externalId: string): Promise<void> {
+export async function insertIntents(
+  db: Queryable,
+  key: Omit<IntentKey, "target">,
+  targets: readonly string[],
+  externalId: string,
+): Promise<void> {
   if (targets.length === 0) return;
   await db.query(
     `INSERT INTO "OutboxIntent" ("id", "eventId", "tenantId", "consumer", "target", "effectEpoch", "externalId")

@@ -42,7 +42,11 @@ export async function endIntent(db: Queryable, intentId: string, token: string, 
 }
 
 /** `pending` or `unknown` → `failed` or `sent` without a call: there is nothing left to do, or no way to do it. */
-export async function settleIntentUncalled(db: Queryable, intentId: string, end: { state: "sent" } | { state: "failed"; error: Error }): Promise<boolean> {
+export async function settleIntentUncalled(
+  db: Queryable,
+  intentId: string,
+  end: { state: "sent" } | { state: "failed"; error: Error },
+): Promise<boolean> {
   const error = end.state === "sent" ? null : end.error;
   const { rowCount } = await db.query(
     `UPDATE "OutboxIntent"
@@ -79,5 +83,7 @@ export async function reopenIntent(db: Queryable, intentId: string): Promise<boo
 
 /** The error of a delivery that found its intent in another's hands. */
 export function intentLost(intentId: string, expected: string): CodedError {
-  return new CodedError("RECEIVER.CLAIM_LOST", `expected intent ${intentId} ${expected}, got another delivery's state`, { facts: { intentId } });
+  return new CodedError("RECEIVER.CLAIM_LOST", `expected intent ${intentId} ${expected}, got another delivery's state`, {
+    facts: { intentId },
+  });
 }

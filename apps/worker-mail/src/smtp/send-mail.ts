@@ -1,5 +1,9 @@
 import { Readable } from "node:stream";
-import SMTPConnection, { type SMTPConnectionEnvelope, type SMTPConnectionSendInfo, type SMTPEnvelope } from "nodemailer/lib/smtp-connection";
+import SMTPConnection, {
+  type SMTPConnectionEnvelope,
+  type SMTPConnectionSendInfo,
+  type SMTPEnvelope,
+} from "nodemailer/lib/smtp-connection";
 import { toOutcome, type SmtpOutcome } from "./smtp-outcome.ts";
 
 /** Where and how mail leaves. */
@@ -26,7 +30,11 @@ export interface SmtpMail {
  *
  * Never throws otherwise: refusals, silence and lost connections are outcomes.
  */
-export async function sendMail(server: SmtpServer, mail: SmtpMail, options: { signal: AbortSignal; beforeSend: () => Promise<void> }): Promise<SmtpOutcome> {
+export async function sendMail(
+  server: SmtpServer,
+  mail: SmtpMail,
+  options: { signal: AbortSignal; beforeSend: () => Promise<void> },
+): Promise<SmtpOutcome> {
   const { signal } = options;
   const connection = openConnection(server);
   try {

@@ -14,9 +14,20 @@ export interface RecipientReply {
  * - `unknown`: the whole message was handed over, the answer never came; `recipients` may have it.
  */
 export type SmtpOutcome =
-  | { readonly kind: "answered"; readonly accepted: RecipientReply[]; readonly rejected: RecipientReply[]; readonly deferred: RecipientReply[] }
+  | {
+      readonly kind: "answered";
+      readonly accepted: RecipientReply[];
+      readonly rejected: RecipientReply[];
+      readonly deferred: RecipientReply[];
+    }
   | { readonly kind: "unsent"; readonly error: Error }
-  | { readonly kind: "unknown"; readonly error: Error; readonly recipients: string[]; readonly rejected: RecipientReply[]; readonly deferred: RecipientReply[] };
+  | {
+      readonly kind: "unknown";
+      readonly error: Error;
+      readonly recipients: string[];
+      readonly rejected: RecipientReply[];
+      readonly deferred: RecipientReply[];
+    };
 
 export type Transmission =
   | { readonly kind: "answered"; readonly response: string; readonly envelope: Partial<SMTPConnectionEnvelope> }
@@ -25,11 +36,19 @@ export type Transmission =
 /** Turns the end of a transmission into each recipient's outcome. */
 export function toOutcome(transmission: Transmission, recipients: readonly string[]): SmtpOutcome {
   const { refused, others } = splitRecipients(transmission.envelope, recipients);
-  if (transmission.kind === "answered") return answered(refused, others.map((recipient) => replyOf(recipient, transmission.response)));
+  if (transmission.kind === "answered")
+    return answered(
+      refused,
+      others.map((recipient) => replyOf(recipient, transmission.response)),
+    );
   const { error, bodyEnded } = transmission;
   const reply = replyOfError(error);
   // A reply to MAIL FROM, to the last RCPT, or to DATA: it stands for all who had none of their own.
-  if (reply !== null) return answered(refused, others.map((recipient) => ({ ...reply, recipient })));
+  if (reply !== null)
+    return answered(
+      refused,
+      others.map((recipient) => ({ ...reply, recipient })),
+    );
   if (!bodyEnded) return { kind: "unsent", error };
   const { rejected, deferred } = sort(refused);
   return { kind: "unknown", error, recipients: others, rejected, deferred };
@@ -49,7 +68,10 @@ function sort(replies: readonly RecipientReply[]): { accepted: RecipientReply[];
 }
 
 /** Who was refused at RCPT with a reply of their own, and everybody else. */
-function splitRecipients(envelope: Partial<SMTPConnectionEnvelope>, recipients: readonly string[]): { refused: RecipientReply[]; others: string[] } {
+function splitRecipients(
+  envelope: Partial<SMTPConnectionEnvelope>,
+  recipients: readonly string[],
+): { refused: RecipientReply[]; others: string[] } {
   const refused: RecipientReply[] = [];
   for (const error of envelope.rejectedErrors ?? []) {
     const recipient = "recipient" in error && typeof error.recipient === "string" ? error.recipient : "";

@@ -1,6 +1,12 @@
 import type { Delivery } from "@toolctrl/consumer/define";
 import { transaction } from "@toolctrl/db/client";
-import { disableWebhookEndpoint, loadWebhookTarget, openWebhookSecrets, signWebhook, type WebhookTarget } from "@toolctrl/domain/webhook-endpoints";
+import {
+  disableWebhookEndpoint,
+  loadWebhookTarget,
+  openWebhookSecrets,
+  signWebhook,
+  type WebhookTarget,
+} from "@toolctrl/domain/webhook-endpoints";
 import { CodedError } from "@toolctrl/foundation/errors";
 import { uuidv7 } from "uuidv7";
 import type { Intent } from "../intents/intent.ts";
@@ -19,7 +25,10 @@ export async function deliverToEndpoint(delivery: Delivery, intent: Intent, body
   const endpoint = { tenantId: delivery.tenantId, id: intent.target };
   const target = await loadWebhookTarget(deps.pool, endpoint);
   if (target === null || !target.enabled) {
-    const error = new CodedError("WEBHOOK.GONE", `expected endpoint ${intent.target} to be enabled, it is ${target === null ? "deleted" : "disabled"}`);
+    const error = new CodedError(
+      "WEBHOOK.GONE",
+      `expected endpoint ${intent.target} to be enabled, it is ${target === null ? "deleted" : "disabled"}`,
+    );
     return settleUncalled(intent, error, deps);
   }
   const secrets = readSecrets(target, deps);
@@ -41,7 +50,10 @@ function readSecrets(target: WebhookTarget, deps: WebhookDeliverDeps): string[] 
   try {
     return openWebhookSecrets(target, deps.secretsKey);
   } catch (cause) {
-    return new CodedError("WEBHOOK.SECRET", `expected the secrets of endpoint ${target.id} to open`, { facts: { endpointId: target.id }, cause });
+    return new CodedError("WEBHOOK.SECRET", `expected the secrets of endpoint ${target.id} to open`, {
+      facts: { endpointId: target.id },
+      cause,
+    });
   }
 }
 
@@ -68,13 +80,17 @@ async function post(target: WebhookTarget, { id, body, secrets, signal }: Post, 
 async function settle(delivery: Delivery, intent: Intent, token: string, verdict: Verdict, deps: WebhookDeliverDeps): Promise<void> {
   const end = endOf(verdict, intent.attempts + 1, deps);
   const ours = await transaction(deps.pool, async (tx) => {
-    if (verdict.kind === "gone") await disableWebhookEndpoint(tx, { tenantId: delivery.tenantId, id: intent.target }, `answered 410 to ${intent.externalId}`);
+    if (verdict.kind === "gone")
+      await disableWebhookEndpoint(tx, { tenantId: delivery.tenantId, id: intent.target }, `answered 410 to ${intent.externalId}`);
     return endIntent(tx, intent.id, token, end);
   });
   const unknown = verdict.kind === "retry" && verdict.unknown;
   if (unknown) deps.metrics.add("outbox_outcome_unknown_total", 1, { consumer: WEBHOOK_DELIVER });
   if (verdict.kind !== "accepted") {
-    deps.log.info({ eventId: delivery.eventId, endpointId: intent.target, attempt: intent.attempts + 1, state: end.state, err: verdict.error }, "webhook not accepted");
+    deps.log.info(
+      { eventId: delivery.eventId, endpointId: intent.target, attempt: intent.attempts + 1, state: end.state, err: verdict.error },
+      "webhook not accepted",
+    );
   }
   if (!ours) throw intentLost(intent.id, "to be ours at the end of the try");
 }
@@ -97,5 +113,6 @@ function endOf(verdict: Verdict, attempts: number, deps: WebhookDeliverDeps): In
 }
 
 async function settleUncalled(intent: Intent, error: CodedError, deps: WebhookDeliverDeps): Promise<void> {
-  if (!(await settleIntentUncalled(deps.pool, intent.id, { state: "failed", error }))) throw intentLost(intent.id, "to be pending or unknown");
+  if (!(await settleIntentUncalled(deps.pool, intent.id, { state: "failed", error })))
+    throw intentLost(intent.id, "to be pending or unknown");
 }

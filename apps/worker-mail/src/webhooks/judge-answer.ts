@@ -15,7 +15,11 @@ export function judgeAnswer(answer: Pick<GuardedResponse, "status" | "headers">,
   const { status } = answer;
   const facts = { status };
   if (status >= 200 && status < 300) return { kind: "accepted" };
-  if (status === 410) return { kind: "gone", error: new CodedError("WEBHOOK.GONE", "expected the endpoint to take the delivery, got 410: it is gone", { facts }) };
+  if (status === 410)
+    return {
+      kind: "gone",
+      error: new CodedError("WEBHOOK.GONE", "expected the endpoint to take the delivery, got 410: it is gone", { facts }),
+    };
   if (status === 429 || status >= 500) {
     const askedMs = status === 429 || status === 503 ? parseRetryAfter(answer.headers, options.maxRetryAfterMs) : null;
     const error = new CodedError("WEBHOOK.FAILED", `expected the endpoint to answer 2xx, got ${status}`, { facts });
@@ -32,11 +36,17 @@ export function judgeError(thrown: unknown, options: { maxRetryAfterMs: number }
   if (typeof status === "number") return judgeAnswer({ status, headers: {} }, options);
   const code = errorCodeOf(thrown);
   if (isCodedError(thrown) && !thrown.retry) {
-    return { kind: "permanent", error: new CodedError("WEBHOOK.REJECTED", `expected the endpoint to be reachable, got ${code}`, { facts: { code }, cause: thrown }) };
+    return {
+      kind: "permanent",
+      error: new CodedError("WEBHOOK.REJECTED", `expected the endpoint to be reachable, got ${code}`, { facts: { code }, cause: thrown }),
+    };
   }
   const connected = facts["connected"] === true;
   const error = connected
-    ? new CodedError("WEBHOOK.OUTCOME_UNKNOWN", `expected an answer from the endpoint, got ${code} after the request was written`, { facts: { code }, cause: thrown })
+    ? new CodedError("WEBHOOK.OUTCOME_UNKNOWN", `expected an answer from the endpoint, got ${code} after the request was written`, {
+        facts: { code },
+        cause: thrown,
+      })
     : new CodedError("WEBHOOK.FAILED", `expected the endpoint to be reachable, got ${code}`, { facts: { code }, cause: thrown });
   return { kind: "retry", error, unknown: connected, askedMs: null };
 }

@@ -28,7 +28,19 @@ export async function insertEmail(tx: Queryable, identity: EmailIdentity, mail: 
      )
      INSERT INTO "EmailDelivery" ("messageId", "recipient")
      SELECT message."id", recipient FROM message, unnest($11::text[]) AS recipient`,
-    [uuidv7(), identity.eventId, identity.effectEpoch, identity.tenantId, messageId, mail.from, mail.replyTo, mail.subject, mail.text, mail.html, [...mail.to]],
+    [
+      uuidv7(),
+      identity.eventId,
+      identity.effectEpoch,
+      identity.tenantId,
+      messageId,
+      mail.from,
+      mail.replyTo,
+      mail.subject,
+      mail.text,
+      mail.html,
+      [...mail.to],
+    ],
   );
 }
 

@@ -32,7 +32,9 @@ export function parseAddress(value: string, field: string): string {
 export function assertSingleLine(value: string, field: string): string {
   // Tab is the one control character a header may hold.
   if (/[\u0000-\u0008\u000A-\u001F\u007F\u0085\u2028\u2029]/.test(value)) {
-    throw new CodedError("MAIL.ADDRESS", `expected ${field} to be one line without control characters, got ${describe(value)}`, { facts: { field } });
+    throw new CodedError("MAIL.ADDRESS", `expected ${field} to be one line without control characters, got ${describe(value)}`, {
+      facts: { field },
+    });
   }
   return value;
 }

@@ -32,10 +32,16 @@ export async function recordDeliveries(tx: Queryable, emailId: string, outcomes:
 
 /** Marks every unsettled recipient `unknown`: the process ended between the call and its answer. */
 export async function markDeliveriesUnknown(tx: Queryable, emailId: string): Promise<void> {
-  await tx.query(`UPDATE "EmailDelivery" SET "state" = 'unknown', "updatedAt" = clock_timestamp() WHERE "messageId" = $1 AND "state" = 'pending'`, [emailId]);
+  await tx.query(
+    `UPDATE "EmailDelivery" SET "state" = 'unknown', "updatedAt" = clock_timestamp() WHERE "messageId" = $1 AND "state" = 'pending'`,
+    [emailId],
+  );
 }
 
 /** Gives rejected recipients another chance, after an operator asked for it. */
 export async function reopenRejectedDeliveries(tx: Queryable, emailId: string): Promise<void> {
-  await tx.query(`UPDATE "EmailDelivery" SET "state" = 'pending', "updatedAt" = clock_timestamp() WHERE "messageId" = $1 AND "state" = 'rejected'`, [emailId]);
+  await tx.query(
+    `UPDATE "EmailDelivery" SET "state" = 'pending', "updatedAt" = clock_timestamp() WHERE "messageId" = $1 AND "state" = 'rejected'`,
+    [emailId],
+  );
 }

@@ -31,12 +31,18 @@ export function renderTemplate(template: string, data: JsonObject, options: { fi
   try {
     output = String(engine.parseAndRenderSync(template, inert(data)));
   } catch (cause) {
-    throw new CodedError("MAIL.TEMPLATE", `expected the template of ${options.field} to render, got: ${describeError(cause, 300)}`, { facts: { field: options.field } });
-  }
-  if (output.length > LIMITS.output) {
-    throw new CodedError("MAIL.TEMPLATE", `expected ${options.field} to render to at most ${LIMITS.output} characters, got ${output.length}`, {
+    throw new CodedError("MAIL.TEMPLATE", `expected the template of ${options.field} to render, got: ${describeError(cause, 300)}`, {
       facts: { field: options.field },
     });
+  }
+  if (output.length > LIMITS.output) {
+    throw new CodedError(
+      "MAIL.TEMPLATE",
+      `expected ${options.field} to render to at most ${LIMITS.output} characters, got ${output.length}`,
+      {
+        facts: { field: options.field },
+      },
+    );
   }
   return output;
 }

@@ -20,7 +20,10 @@ export interface NewWebhookEndpoint {
  * Registers an endpoint, in the caller's transaction. The secret is given back this once; it is stored encrypted.
  * @throws CodedError `HTTP.BAD_URL`, `WEBHOOK.SECRET`, `PUBLISH.EVENT_TYPE` for a malformed prefix.
  */
-export async function createWebhookEndpoint(tx: Prisma.TransactionClient, endpoint: NewWebhookEndpoint): Promise<{ id: string; secret: string }> {
+export async function createWebhookEndpoint(
+  tx: Prisma.TransactionClient,
+  endpoint: NewWebhookEndpoint,
+): Promise<{ id: string; secret: string }> {
   const id = uuidv7();
   const secret = assertWebhookSecret(endpoint.secret ?? createWebhookSecret());
   await tx.webhookEndpoint.create({
@@ -45,5 +48,8 @@ function checkUrl(text: string): string {
 function checkPrefix(prefix: string): string {
   const bare = prefix.endsWith(".") ? prefix.slice(0, -1) : prefix;
   if (/^[a-z][a-z0-9]*(?:-[a-z0-9]+)*(?:\.[a-z0-9]+(?:-[a-z0-9]+)*)*$/.test(bare)) return bare;
-  throw new CodedError("PUBLISH.EVENT_TYPE", `expected an event prefix of lowercase, dot-separated segments, got ${JSON.stringify(prefix.slice(0, 80))}`);
+  throw new CodedError(
+    "PUBLISH.EVENT_TYPE",
+    `expected an event prefix of lowercase, dot-separated segments, got ${JSON.stringify(prefix.slice(0, 80))}`,
+  );
 }

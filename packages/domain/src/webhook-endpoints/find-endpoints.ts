@@ -37,7 +37,10 @@ export async function loadWebhookTarget(db: Queryable, endpoint: { tenantId: str
 
 /** @throws CodedError `WEBHOOK.SECRET` */
 export function openWebhookSecrets(target: WebhookTarget, secretsKey: string): string[] {
-  return z.array(sealedSecretSchema).parse(target.sealedSecrets).map((secret) => openSecret(secret, target.id, secretsKey));
+  return z
+    .array(sealedSecretSchema)
+    .parse(target.sealedSecrets)
+    .map((secret) => openSecret(secret, target.id, secretsKey));
 }
 
 /** Takes an endpoint out of service, with the reason a person will read; the first reason stays. */

@@ -35,5 +35,7 @@ export async function rotateWebhookSecret(tx: Prisma.TransactionClient, rotation
         "updatedAt" = clock_timestamp()
     WHERE "id" = ${endpointId}::uuid AND "tenantId" = ${tenantId}`;
   if (changed === 1) return { secret };
-  throw new CodedError("WEBHOOK.SECRET", `expected tenant ${tenantId} to have endpoint ${endpointId}, got none`, { facts: { tenantId, endpointId } });
+  throw new CodedError("WEBHOOK.SECRET", `expected tenant ${tenantId} to have endpoint ${endpointId}, got none`, {
+    facts: { tenantId, endpointId },
+  });
 }

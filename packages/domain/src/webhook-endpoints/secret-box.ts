@@ -37,9 +37,13 @@ export function sealSecret(secret: string, endpointId: string, secretsKey: strin
 export function openSecret(secret: SealedSecret, endpointId: string, secretsKey: string): string {
   const key = readKey(secretsKey);
   if (secret.keyId !== keyIdOf(key)) {
-    throw new CodedError("WEBHOOK.SECRET", `expected the secret of endpoint ${endpointId} to be sealed with key ${keyIdOf(key)}, got key ${secret.keyId}`, {
-      facts: { endpointId, keyId: secret.keyId },
-    });
+    throw new CodedError(
+      "WEBHOOK.SECRET",
+      `expected the secret of endpoint ${endpointId} to be sealed with key ${keyIdOf(key)}, got key ${secret.keyId}`,
+      {
+        facts: { endpointId, keyId: secret.keyId },
+      },
+    );
   }
   try {
     const decipher = createDecipheriv("aes-256-gcm", key, Buffer.from(secret.iv, "base64"), { authTagLength: 16 })
@@ -47,7 +51,10 @@ export function openSecret(secret: SealedSecret, endpointId: string, secretsKey:
       .setAuthTag(Buffer.from(secret.tag, "base64"));
     return Buffer.concat([decipher.update(Buffer.from(secret.sealed, "base64")), decipher.final()]).toString("utf8");
   } catch (cause) {
-    throw new CodedError("WEBHOOK.SECRET", `expected the secret of endpoint ${endpointId} to open, it does not`, { facts: { endpointId }, cause });
+    throw new CodedError("WEBHOOK.SECRET", `expected the secret of endpoint ${endpointId} to open, it does not`, {
+      facts: { endpointId },
+      cause,
+    });
   }
 }
 

@@ -7,7 +7,12 @@ import { keyOfWebhookSecret } from "./webhook-secret.ts";
  * @param timestampSeconds of this try; a receiver refuses old ones.
  * @throws CodedError `WEBHOOK.SECRET`
  */
-export function signWebhook(delivery: { id: string; timestampSeconds: number; body: Buffer; secrets: readonly string[] }): Record<string, string> {
+export function signWebhook(delivery: {
+  id: string;
+  timestampSeconds: number;
+  body: Buffer;
+  secrets: readonly string[];
+}): Record<string, string> {
   const { id, timestampSeconds, body, secrets } = delivery;
   const signatures = secrets.map((secret) => {
     const key = keyOfWebhookSecret(secret);

@@ -21,5 +21,8 @@ export function keyOfWebhookSecret(secret: string): Buffer | null {
 /** @throws CodedError `WEBHOOK.SECRET` */
 export function assertWebhookSecret(secret: string): string {
   if (keyOfWebhookSecret(secret) !== null) return secret;
-  throw new CodedError("WEBHOOK.SECRET", `expected a secret of the form ${PREFIX}<${MIN_BYTES} to ${MAX_BYTES} bytes in base64>, got another text of ${secret.length} characters`);
+  throw new CodedError(
+    "WEBHOOK.SECRET",
+    `expected a secret of the form ${PREFIX}<${MIN_BYTES} to ${MAX_BYTES} bytes in base64>, got another text of ${secret.length} characters`,
+  );
 }

@@ -1,0 +1,328 @@
+import { CodedError } from "@toolctrl/foundation/errors";
+import type { JobOutcome } from "@toolctrl/queue/port";
+import { spawnNode } from "@toolctrl/testkit/process";
+import { startTcpProxy } from "@toolctrl/testkit/tcp-proxy";
+import { waitFor } from "@toolctrl/testkit/wait";
+import { Redis } from "ioredis";
+import { expect, test } from "vitest";
+import type { Delivery } from "../src/define.ts";
+import { CONSUMER, counter, createHarness, newEventId, openStore, QUEUE, untilJob, type Harness } from "./harness.ts";
+
+const done = (result?: unknown): JobOutcome => ({ kind: "done", result });
+
+test("a finished delivery leaves a receipt with its result, and its payload reached the handler as it was published", async () => {
+  const harness = await createHarness();
+  const seen: Delivery[] = [];
+  harness.start({
+    handle: async (delivery) => {
+      seen.push(delivery);
+      return done({ ok: true });
+    },
+  });
+  const id = newEventId();
+  await harness.add({ outboxEventId: id, payload: { deep: [1, null, { a: "b" }] } });
+  await untilJob(harness, id, "completed");
+  expect(seen.map(({ payload, effectEpoch, tenantId }) => ({ payload, effectEpoch, tenantId }))).toEqual([
+    { payload: { deep: [1, null, { a: "b" }] }, effectEpoch: 0, tenantId: "acme" },
+  ]);
+  expect(await harness.receipts(id)).toEqual([{ outcome: "done", effectEpoch: 0, result: { ok: true }, detail: null }]);
+  expect(await counter(harness.metrics, `outbox_consumer_deliveries_total{consumer="${CONSUMER}",outcome="done"}`)).toBe(1);
+});
+
+test("a handler that throws gives up its claim: the next delivery runs it at once, and the error reaches the queue unchanged", async () => {
+  const harness = await createHarness({ attempts: 3, backoffMs: 10 });
+  let effects = 0;
+  const calls: number[] = [];
+  harness.start({
+    async handle({ failures }) {
+      calls.push(failures);
+      if (calls.length === 1) throw new Error("the ledger is closed today");
+      effects += 1;
+      return done();
+    },
+  });
+  const id = newEventId();
+  await harness.add({ outboxEventId: id });
+  await untilJob(harness, id, "completed");
+  expect({ calls, effects }).toEqual({ calls: [0, 1], effects: 1 });
+});
+
+test("two deliveries at once: the second is told to wait, not that it is done; after the first fails it runs, and never two handlers at a time", async () => {
+  const harness = await createHarness({ attempts: 2, backoffMs: 10 });
+  const id = newEventId();
+  let running = 0;
+  let most = 0;
+  let effects = 0;
+  let attemptsUsed = -1;
+  const first = Promise.withResolvers<void>();
+  harness.start(
+    {
+      async handle({ envelope, failures }) {
+        running += 1;
+        most = Math.max(most, running);
+        attemptsUsed = failures;
+        try {
+          if (envelope.generation === 0) {
+            await first.promise;
+            throw new CodedError("MAIL.REJECTED", "refused for good");
+          }
+          effects += 1;
+          return done();
+        } finally {
+          running -= 1;
+        }
+      },
+    },
+    { claimTtlMs: 1000 },
+  );
+  await harness.add({ outboxEventId: id, generation: 0 });
+  await waitFor(() => running === 1);
+  await harness.add({ outboxEventId: id, generation: 1 });
+  const waiting = await untilJob(harness, id, "delayed", 1);
+  expect(waiting.failures).toBe(0);
+  expect(await harness.receipts(id)).toEqual([]);
+  first.resolve();
+  await untilJob(harness, id, "failed", 0);
+  await untilJob(harness, id, "completed", 1);
+  expect({ most, effects, attemptsUsed }).toEqual({ most: 1, effects: 1, attemptsUsed: 0 });
+});
+
+test("retry, snooze and cancel are no results: each gives up the claim and records no success", async () => {
+  const harness = await createHarness({ attempts: 3, backoffMs: 10 });
+  const outcomes: JobOutcome[] = [
+    { kind: "snooze", untilMs: Date.now() },
+    { kind: "retry", error: new Error("not yet") },
+    { kind: "snooze", untilMs: Date.now() },
+    { kind: "cancel", error: new CodedError("MAIL.REJECTED", "refused for good") },
+  ];
+  let calls = 0;
+  harness.start({
+    async handle() {
+      const outcome = outcomes[calls] ?? done("mended");
+      calls += 1;
+      return outcome;
+    },
+  });
+  const id = newEventId();
+  await harness.add({ outboxEventId: id });
+  await untilJob(harness, id, "failed");
+  const [receipt] = await waitFor(async () => {
+    const receipts = await harness.receipts(id);
+    return receipts.length > 0 ? receipts : null;
+  });
+  expect(receipt).toMatchObject({ outcome: "dead", detail: "MAIL.REJECTED: refused for good" });
+  expect(await counter(harness.metrics, `queue_dead_total{queue="${QUEUE}"}`)).toBe(1);
+
+  await harness.add({ outboxEventId: id, generation: 1 });
+  await untilJob(harness, id, "completed", 1);
+  expect(await harness.receipts(id)).toMatchObject([{ outcome: "done", result: "mended" }]);
+  expect(calls).toBe(5);
+});
+
+test("a duplicate is suppressed, counted and passed on: in sequence, after its completed job is gone, and after the store was flushed", async () => {
+  const harness = await createHarness();
+  let effects = 0;
+  const passedOn: string[] = [];
+  harness.start({
+    async handle() {
+      effects += 1;
+      return done(effects);
+    },
+    async passOn({ eventId, envelope }) {
+      passedOn.push(`${eventId}/${envelope.generation}`);
+    },
+  });
+  const id = newEventId();
+  await harness.add({ outboxEventId: id });
+  await untilJob(harness, id, "completed");
+  await harness.add({ outboxEventId: id, generation: 1 });
+  await untilJob(harness, id, "completed", 1);
+  await harness.backend.obliterate(QUEUE);
+  await harness.add({ outboxEventId: id });
+  await untilJob(harness, id, "completed");
+  await forgetClaims(harness);
+  await harness.add({ outboxEventId: id, generation: 2 });
+  await untilJob(harness, id, "completed", 2);
+  expect(effects).toBe(1);
+  expect(passedOn).toEqual([`${id}/1`, `${id}/0`, `${id}/2`]);
+  expect(await counter(harness.metrics, `outbox_duplicates_suppressed_total{consumer="${CONSUMER}"}`)).toBe(3);
+});
+
+test("a duplicate that cannot be passed on is tried again until it can", async () => {
+  const harness = await createHarness({ backoffMs: 10 });
+  let passes = 0;
+  harness.start({
+    handle: async () => done(),
+    async passOn() {
+      passes += 1;
+      if (passes === 1) throw new CodedError("QUEUE.UNREACHABLE", "the queue is away");
+    },
+  });
+  const id = newEventId();
+  await harness.add({ outboxEventId: id });
+  await untilJob(harness, id, "completed");
+  await harness.add({ outboxEventId: id, generation: 1 });
+  await untilJob(harness, id, "completed", 1);
+  expect(passes).toBe(2);
+});
+
+test("a replay repeats the effect of the one consumer it names, in its own epoch; the others stay suppressed", async () => {
+  const harness = await createHarness();
+  const epochs: number[] = [];
+  harness.start({
+    async handle({ effectEpoch }) {
+      epochs.push(effectEpoch);
+      return done();
+    },
+  });
+  const id = newEventId();
+  await harness.add({ outboxEventId: id });
+  await untilJob(harness, id, "completed");
+  await harness.add({
+    outboxEventId: id,
+    generation: 1,
+    effectEpoch: 1,
+    replayConsumer: "somebody-else",
+  });
+  await untilJob(harness, id, "completed", 1);
+  await harness.add({ outboxEventId: id, generation: 2, effectEpoch: 2, replayConsumer: CONSUMER });
+  await untilJob(harness, id, "completed", 2);
+  await harness.add({ outboxEventId: id, generation: 3, effectEpoch: 2, replayConsumer: CONSUMER });
+  await untilJob(harness, id, "completed", 3);
+  expect(epochs).toEqual([0, 2]);
+  expect((await harness.receipts(id)).map(({ effectEpoch }) => effectEpoch)).toEqual([0, 2]);
+});
+
+test("a payload that travels by reference is read from the event's row, of its own tenant only", async () => {
+  const harness = await createHarness({ attempts: 5 });
+  const seen: unknown[] = [];
+  harness.start({
+    async handle({ payload }) {
+      seen.push(payload);
+      return done();
+    },
+  });
+  const id = newEventId();
+  await harness.database.pool.query(
+    `INSERT INTO "OutboxEvent" ("id", "tenantId", "eventType", "payload") VALUES ($1, 'acme', 'audit.entry.record', $2)`,
+    [id, { big: "x".repeat(200_000) }],
+  );
+  await harness.addByReference({ outboxEventId: id, generation: 1, tenantId: "rival" });
+  await untilJob(harness, id, "failed", 1);
+  await harness.addByReference({ outboxEventId: id });
+  await untilJob(harness, id, "completed");
+  expect(seen).toEqual([{ big: "x".repeat(200_000) }]);
+});
+
+test("a job without an envelope is dead after one try, and no handler sees it", async () => {
+  const harness = await createHarness({ attempts: 5 });
+  let calls = 0;
+  harness.start({
+    async handle() {
+      calls += 1;
+      return done();
+    },
+  });
+  await harness.backend.addAll([{ queue: QUEUE, id: "outbox-odd", name: "odd", data: { v: 2, secret: "s3cret" } }]);
+  const job = await waitFor(async () => {
+    const view = await harness.backend.find(QUEUE, "outbox-odd");
+    return view?.state === "failed" && view.failedReason !== null ? view : null;
+  });
+  expect(job.starts).toBe(1);
+  expect(job.failedReason).toContain("outboxEventId");
+  expect(job.failedReason).not.toContain("s3cret");
+  expect(calls).toBe(0);
+  await waitFor(async () => (await counter(harness.metrics, `queue_dead_total{queue="${QUEUE}"}`)) === 1);
+});
+
+test("while the claim store is away no handler runs; when it is back the delivery goes through", async () => {
+  const harness = await createHarness({ attempts: 50, backoffMs: 5 });
+  const redisPort = Number(new URL(harness.namespace.url).port);
+  const proxy = await startTcpProxy({ toPort: redisPort });
+  let calls = 0;
+  await proxy.refuse();
+  harness.start(
+    {
+      async handle() {
+        calls += 1;
+        return done();
+      },
+    },
+    { store: openStore(`redis://127.0.0.1:${proxy.port}`) },
+  );
+  const id = newEventId();
+  await harness.add({ outboxEventId: id });
+  await waitFor(async () => ((await harness.jobState(id))?.failures ?? 0) > 0);
+  expect(calls).toBe(0);
+  await proxy.resume();
+  await untilJob(harness, id, "completed");
+  expect(calls).toBe(1);
+  await proxy.close();
+});
+
+test("a process killed inside its handler: the next delivery runs it, no attempt is used on waiting, and the effect is there once", async () => {
+  const harness = await createHarness({ lockMs: 1000, stalledCheckMs: 300, attempts: 3 });
+  const id = newEventId();
+  const child = spawnNode(new URL("hang-in-handler.ts", import.meta.url), {
+    env: {
+      REDIS_URL: harness.namespace.url,
+      PREFIX: harness.namespace.prefix,
+      DATABASE_URL: harness.database.pool.options.connectionString,
+    },
+  });
+  await child.waitForLine(/^ready$/);
+  await harness.add({ outboxEventId: id });
+  await child.waitForLine(/^in the handler$/);
+  child.kill("SIGKILL");
+  await child.waitForExit();
+  const failures: number[] = [];
+  harness.start(
+    {
+      async handle(delivery) {
+        failures.push(delivery.failures);
+        return done();
+      },
+    },
+    { claimTtlMs: 1000 },
+  );
+  await untilJob(harness, id, "completed");
+  expect(failures).toEqual([0]);
+});
+
+test("two consumers of one queue are refused: they would take each other's jobs", async () => {
+  const harness = await createHarness();
+  const { startConsumers } = await import("../src/run.ts");
+  const consumer = { name: "a", queue: QUEUE, concurrency: 1, handle: async () => done() } as const;
+  const { database, backend, metrics } = harness;
+  const context = {
+    backend,
+    pool: database.pool,
+    metrics,
+    receiver: { ttlSeconds: 60, claimTtlMs: 1000 },
+  };
+  const { createAlerts } = await import("@toolctrl/runtime/alerts");
+  const { silent } = await import("./harness.ts");
+  const alerts = createAlerts({ app: "test", log: silent });
+  expect(() =>
+    startConsumers({
+      ...context,
+      store: openStore(harness.namespace.url),
+      log: silent,
+      alerts,
+      consumers: [consumer, { ...consumer, name: "b" }],
+    }),
+  ).toThrow(/one consumer per queue, got a and b/);
+});
+
+/** What a flush of the claim store does, for this test's keys alone. */
+async function forgetClaims(harness: Harness): Promise<void> {
+  const redis = new Redis(harness.namespace.url);
+  try {
+    const keys = await redis.keys(`${harness.namespace.prefix.replaceAll(/[[\]{}*?]/g, "\\$&")}*`);
+    const claims = keys.filter((key) => key.includes(CONSUMER));
+    expect(claims.length).toBeGreaterThan(0);
+    await redis.del(...claims);
+  } finally {
+    redis.disconnect();
+  }
+}
