@@ -4,6 +4,9 @@ import { unreachableError } from "../classify-error.ts";
 import type { ErrorReporter } from "../log.ts";
 
 const RECONNECT_MAX_MS = 1000;
+const REFUSED_RECONNECT_MS = 250;
+/** One listener or more for each queue and each waiting add. Not 0: BullMQ adds to this number and takes from it. */
+const MAX_LISTENERS = 10_000;
 /** Above the longest block of a worker's read (10 s), so that only a silent connection is given up. */
 const WORKER_SOCKET_TIMEOUT_MS = 15_000;
 
@@ -11,8 +14,6 @@ const COMMON = {
   connectTimeout: 5000,
   keepAlive: 10_000,
   retryStrategy: (attempt: number) => Math.min(RECONNECT_MAX_MS, 25 * 2 ** Math.min(attempt, 6)) + Math.floor(Math.random() * 50),
-  // A demoted node keeps the connection and refuses every write; a new connection may lead to the new primary.
-  reconnectOnError: (error: Error) => error.message.includes("READONLY"),
 } satisfies RedisOptions;
 
 /**
@@ -22,6 +23,7 @@ const COMMON = {
 export function createFailFastClient(url: string, timeoutMs: number, report: ErrorReporter, lazyConnect = false): Redis {
   const client = new Redis(url, {
     ...COMMON,
+    reconnectOnError: leaveDemotedNode(),
     connectTimeout: Math.min(timeoutMs, 5000),
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
@@ -33,14 +35,27 @@ export function createFailFastClient(url: string, timeoutMs: number, report: Err
   return guard(client, report);
 }
 
+/**
+ * A demoted node keeps the connection and refuses every write; a new connection may lead to the new primary.
+ * Asked for each refused command of a pipeline, and each "yes" hangs up once more: so only now and then.
+ */
+function leaveDemotedNode(): (error: Error) => boolean {
+  let leftAt = -REFUSED_RECONNECT_MS;
+  return (error) => {
+    if (!error.message.includes("READONLY") || performance.now() - leftAt < REFUSED_RECONNECT_MS) return false;
+    leftAt = performance.now();
+    return true;
+  };
+}
+
 /** A worker's connection: waits through an outage and goes on. BullMQ copies it for the read that blocks. */
 export function createWorkerClient(url: string, report: ErrorReporter): Redis {
-  return guard(new Redis(url, { ...COMMON, maxRetriesPerRequest: null, socketTimeout: WORKER_SOCKET_TIMEOUT_MS }), report);
+  return guard(new Redis(url, { ...COMMON, reconnectOnError: leaveDemotedNode(), maxRetriesPerRequest: null, socketTimeout: WORKER_SOCKET_TIMEOUT_MS }), report);
 }
 
 function guard(client: Redis, report: ErrorReporter): Redis {
   client.on("error", report);
-  client.setMaxListeners(0);
+  client.setMaxListeners(MAX_LISTENERS);
   return client;
 }
 

@@ -1,0 +1,5 @@
+import { afterEach, describe, it } from "vitest";
+import { describeQueueBackend } from "../src/testing.ts";
+import { redisHarness } from "./support-redis.ts";
+
+describeQueueBackend(redisHarness(), { describe, it, afterEach });
