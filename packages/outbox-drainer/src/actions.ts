@@ -7,3 +7,4 @@ export { previewMatchingEvents, type MatchPreview } from "./actions/preview-matc
 export { listDoneReceipts, type DoneReceipt } from "./actions/list-done-receipts.ts";
 export { readEventStates, type EventState } from "./actions/read-event-states.ts";
 export { databaseNow } from "./actions/database-now.ts";
+export { planRequeue, REQUEUEABLE, type PlannedRequeue } from "./actions/plan-requeue.ts";

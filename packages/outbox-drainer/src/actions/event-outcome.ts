@@ -1,8 +1,9 @@
 import type { OutboxStatus } from "./event-filter.ts";
+import type { SplitConsumers } from "./split-consumers.ts";
 
 /** What an operator's action did to one event. */
 export type EventOutcome =
-  | {
+  | ({
       readonly id: string;
       readonly outcome: "requeued";
       readonly from: OutboxStatus;
@@ -11,12 +12,7 @@ export type EventOutcome =
       readonly effectEpoch: number;
       readonly replayConsumer: string | null;
       readonly scheduledAt: Date;
-      /** Consumers that have a receipt and stay suppressed. */
-      readonly suppressed: readonly string[];
-      /** Consumers of the event's route that will run; empty with `routable` false when no rule matches. */
-      readonly willRun: readonly string[];
-      readonly routable: boolean;
-    }
+    } & SplitConsumers)
   | { readonly id: string; readonly outcome: "cancelled"; readonly from: OutboxStatus; readonly eventType: string }
   | { readonly id: string; readonly outcome: "refused"; readonly status: OutboxStatus; readonly eventType: string; readonly why: string }
   | { readonly id: string; readonly outcome: "not-found" };

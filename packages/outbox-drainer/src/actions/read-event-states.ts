@@ -2,14 +2,20 @@ import type { Queryable } from "@toolctrl/db/sql";
 import { z } from "zod";
 import { OUTBOX_STATUSES } from "./event-filter.ts";
 
-const stateRow = z.object({ id: z.string(), status: z.enum(OUTBOX_STATUSES), eventType: z.string(), tenantId: z.string() });
+const stateRow = z.object({
+  id: z.string(),
+  status: z.enum(OUTBOX_STATUSES),
+  eventType: z.string(),
+  effectEpoch: z.number(),
+  replayConsumer: z.string().nullable(),
+});
 
 export type EventState = z.output<typeof stateRow>;
 
 /** The present state of events, by id; unknown ids are absent. Index: the primary key. No lock. */
 export async function readEventStates(db: Queryable, ids: readonly string[]): Promise<Map<string, EventState>> {
   const { rows } = await db.query(
-    `SELECT "id"::text AS "id", "status"::text AS "status", "eventType", "tenantId" FROM "OutboxEvent" WHERE "id" = ANY($1::uuid[])`,
+    `SELECT "id"::text AS "id", "status"::text AS "status", "eventType", "effectEpoch", "replayConsumer" FROM "OutboxEvent" WHERE "id" = ANY($1::uuid[])`,
     [ids],
   );
   return new Map(z.array(stateRow).parse(rows).map((row) => [row.id, row]));

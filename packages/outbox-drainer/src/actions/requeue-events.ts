@@ -3,10 +3,12 @@ import type { Queryable } from "@toolctrl/db/sql";
 import type { Router } from "@toolctrl/event-router/router";
 import type { JsonObject } from "@toolctrl/foundation/json";
 import type { ActionReport, EventOutcome } from "./event-outcome.ts";
+import { findMisrouted } from "./find-misrouted.ts";
 import { listDoneReceipts, type DoneReceipt } from "./list-done-receipts.ts";
 import { markRequeued, type RequeuedRow } from "./mark-requeued.ts";
 import { readEventStates, type EventState } from "./read-event-states.ts";
 import { recordAction } from "./record-action.ts";
+import { splitConsumers } from "./split-consumers.ts";
 
 export interface RequeueRequest {
   readonly ids: readonly string[];
@@ -28,7 +30,7 @@ export async function requeueEvents(deps: { pool: Database["pool"]; router: Rout
   const ids = [...new Set(request.ids)];
   return transaction(deps.pool, async (tx) => {
     const before = await readEventStates(tx, ids);
-    const misrouted = findMisrouted(deps.router, before, request.replay?.consumer);
+    const misrouted = findMisrouted(deps.router, before, request.replay?.consumer ?? null);
     const requeued = await markRequeued(tx, {
       ids: [...before.keys()].filter((id) => !misrouted.has(id)),
       jitterMs: request.jitterMs ?? 0,
@@ -47,38 +49,9 @@ export async function requeueEvents(deps: { pool: Database["pool"]; router: Rout
   });
 }
 
-/** Events whose route has no such consumer: replaying it there would do nothing, and say it did. */
-function findMisrouted(router: Router, states: Map<string, EventState>, consumer: string | undefined): Map<string, string> {
-  const misrouted = new Map<string, string>();
-  if (consumer === undefined) return misrouted;
-  for (const { id, eventType } of states.values()) {
-    const consumers = router(eventType)?.consumers ?? [];
-    if (consumers.includes(consumer)) continue;
-    misrouted.set(id, `expected ${consumer} to be a consumer of ${eventType}, got ${consumers.join(", ") || "none"}`);
-  }
-  return misrouted;
-}
-
 function requeuedOutcome(router: Router, row: RequeuedRow, receipts: readonly DoneReceipt[]): EventOutcome {
   const { id, from, eventType, generation, effectEpoch, replayConsumer, scheduledAt } = row;
-  const own = receipts.filter((receipt) => receipt.eventId === id);
-  const isSuppressed = (consumer: string): boolean =>
-    own.some((receipt) => receipt.consumer === consumer && (consumer !== replayConsumer || receipt.effectEpoch === effectEpoch));
-  const route = router(eventType);
-  const consumers = route?.consumers ?? [];
-  return {
-    id,
-    outcome: "requeued",
-    from,
-    eventType,
-    generation,
-    effectEpoch,
-    replayConsumer,
-    scheduledAt,
-    suppressed: consumers.filter(isSuppressed),
-    willRun: consumers.filter((consumer) => !isSuppressed(consumer)),
-    routable: route !== null,
-  };
+  return { id, outcome: "requeued", from, eventType, generation, effectEpoch, replayConsumer, scheduledAt, ...splitConsumers(router, row, receipts) };
 }
 
 function refusedOutcome(state: EventState, misrouted: string | undefined): EventOutcome {

@@ -1,0 +1,84 @@
+import { createRouter } from "@toolctrl/event-router/router";
+import type { QueueBackend } from "@toolctrl/queue/port";
+import { OUTBOX_STATUSES } from "@toolctrl/outbox-drainer/actions";
+import { outboxStats, type OutboxStats, type QueueStats } from "@toolctrl/outbox-drainer/stats";
+import type { Command } from "commander";
+import type { Registrar } from "../command.ts";
+import { EXIT } from "../exit-codes.ts";
+import type { Io } from "../io.ts";
+import { formatSeconds, formatTime, shorten } from "../output/format-values.ts";
+import { paint, table } from "../output/table.ts";
+import { writeResult } from "../output/write-result.ts";
+import { withQueue } from "../resources.ts";
+
+/** `outbox stats`: what waits, where it goes, who serves it, what died, what was handed off and never finished. */
+export function registerOutboxStats(parent: Command, registrar: Registrar): void {
+  const command = parent.command("stats").description("counts by state and route, the backlog, queues and who serves them, dead jobs, DONE events without receipts");
+  registrar.handle(command, ({ io, json }) =>
+    withQueue(io, async ({ pool }, backend) => {
+      const stats = await outboxStats({ db: pool, router: createRouter(), backend });
+      warnOfOtherQueue(io, stats, backend);
+      writeResult(io, json, stats, () => describe(io, stats));
+      return EXIT.ok;
+    }),
+  );
+}
+
+/** Counts of a queue that no live process uses say nothing. */
+function warnOfOtherQueue(io: Io, stats: OutboxStats, backend: QueueBackend): void {
+  const other = stats.processes.find((entry) => entry.queueBackend !== backend.kind || entry.queuePrefix !== backend.prefix);
+  if (other === undefined) return;
+  io.err.write(
+    `warning: ${other.app} uses ${other.queueBackend} with prefix ${other.queuePrefix}, this command looks at ${backend.kind} with prefix ${backend.prefix}: set QUEUE_BACKEND, REDIS_URL and QUEUE_PREFIX alike\n`,
+  );
+}
+
+function describe(io: Io, stats: OutboxStats): string {
+  const { backlog, mode } = stats;
+  const oldest = backlog.oldestDueSeconds === null ? "" : `, the oldest for ${formatSeconds(backlog.oldestDueSeconds)}`;
+  return [
+    `Drainer ${mode.mode} (epoch ${mode.epoch}). ${backlog.due} due${oldest}. ${backlog.expiredClaims} claims expired.`,
+    "",
+    table(
+      io,
+      ["ROUTE", "TO", ...OUTBOX_STATUSES],
+      [
+        ...stats.byRoute.map((row) => [row.route ?? "(no rule)", row.target ?? "-", ...OUTBOX_STATUSES.map((status) => String(row.counts[status]))]),
+        ["all", "", ...OUTBOX_STATUSES.map((status) => String(stats.byStatus[status]))],
+      ],
+    ),
+    "",
+    table(io, ["QUEUE", "CONSUMERS", "WAITING", "ACTIVE", "DELAYED", "FAILED"], stats.queues.map((queue) => queueRow(io, queue))),
+    "",
+    describeDead(io, stats),
+    "",
+    describeHeld(io, stats),
+    "",
+    describeProcesses(io, stats),
+  ].join("\n");
+}
+
+function queueRow(io: Io, queue: QueueStats): string[] {
+  const consumers = queue.consumers === 0 ? paint(io, "yellow", "no consumer") : String(queue.consumers);
+  if (queue.counts === null) return [queue.queue, consumers, shorten(queue.error, 60), "", "", ""];
+  const { waiting, active, delayed, failed } = queue.counts;
+  return [queue.queue, consumers, ...[waiting, active, delayed, failed].map(String)];
+}
+
+function describeDead(io: Io, stats: OutboxStats): string {
+  if (stats.dead.length === 0) return "No consumer has given up on a job.";
+  const rows = stats.dead.map((row) => [row.consumer, String(row.jobs), formatTime(row.newestAt), shorten(row.newestDetail, 100)]);
+  return table(io, ["DEAD JOBS OF", "JOBS", "NEWEST", "ITS ERROR"], rows);
+}
+
+function describeHeld(io: Io, stats: OutboxStats): string {
+  if (stats.held.length === 0) return "Every DONE event has the receipts its route expects.";
+  const rows = stats.held.map((row) => [row.consumer, String(row.events), String(row.dead), formatTime(row.oldestProcessedAt)]);
+  return table(io, ["NO RECEIPT OF", "DONE EVENTS", "OF THEM DEAD", "OLDEST HAND-OFF"], rows);
+}
+
+function describeProcesses(io: Io, stats: OutboxStats): string {
+  if (stats.processes.length === 0) return "No live process: start worker-general and worker-mail.";
+  const rows = stats.processes.map((entry) => [entry.app, `${entry.host}:${entry.pid}`, entry.drains ? "yes" : "no", formatTime(entry.startedAt), entry.queues.join(" ")]);
+  return table(io, ["PROCESS", "WHERE", "DRAINS", "SINCE", "QUEUES"], rows);
+}

@@ -1,0 +1,35 @@
+import { userInfo } from "node:os";
+import type { Command } from "commander";
+import { integerOption, textOption } from "./parse-options.ts";
+
+export interface ActionOptions {
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
+  readonly actor: string;
+  readonly reason?: string;
+  readonly limit?: number;
+  readonly batchSize: number;
+}
+
+/** Events a bulk takes when no --limit says otherwise. */
+export const DEFAULT_LIMIT = 10_000;
+
+/** Adds the options of every command that changes events. */
+export function addActionOptions(command: Command): Command {
+  return command
+    .option("--limit <n>", `bulk: at most this many events (default ${DEFAULT_LIMIT})`, integerOption(1, 10_000_000))
+    .option("--batch-size <n>", "bulk: events per transaction", integerOption(1, 1000), 100)
+    .option("--dry-run", "say what would happen, change nothing")
+    .option("--yes", "do not ask")
+    .option("--actor <name>", "who does it, for the audit row", textOption(200), osUser())
+    .option("--reason <text>", "why, for the audit row", textOption(2000));
+}
+
+function osUser(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // A container's user may have no entry in its passwd file.
+    return `uid:${process.getuid?.() ?? "unknown"}`;
+  }
+}

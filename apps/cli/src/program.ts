@@ -1,0 +1,38 @@
+import { Command } from "commander";
+import { createRegistrar } from "./command.ts";
+import { registerDbMigrate } from "./commands/db-migrate.ts";
+import { registerDbStatus } from "./commands/db-status.ts";
+import { registerOutboxCancel } from "./commands/outbox-cancel.ts";
+import { registerOutboxList } from "./commands/outbox-list.ts";
+import { registerOutboxRequeue } from "./commands/outbox-requeue.ts";
+import { registerOutboxShow } from "./commands/outbox-show.ts";
+import { registerOutboxStats } from "./commands/outbox-stats.ts";
+import { registerOutboxTrace } from "./commands/outbox-trace.ts";
+import { EXIT_CODES_HELP, type ExitCode } from "./exit-codes.ts";
+import type { Io } from "./io.ts";
+
+/** The whole command line. The exit code of the command that ran goes to `onExit`. */
+export function createProgram(io: Io, onExit: (code: ExitCode) => void): Command {
+  const program = new Command("toolctrl-cli")
+    .description("Operates the outbox: migrate, look, trace, requeue, cancel.")
+    .option("--json", "write one JSON document to the output; logs, questions and progress go to the error output")
+    .configureHelp({ showGlobalOptions: true })
+    .configureOutput({ writeOut: (text) => void io.out.write(text), writeErr: (text) => void io.err.write(text) })
+    .addHelpText("afterAll", EXIT_CODES_HELP)
+    .showHelpAfterError("(add --help for the options)")
+    .exitOverride();
+  const registrar = createRegistrar(io, onExit);
+
+  const db = program.command("db").description("the database's tables");
+  registerDbMigrate(db, registrar);
+  registerDbStatus(db, registrar);
+
+  const outbox = program.command("outbox").description("the events");
+  registerOutboxList(outbox, registrar);
+  registerOutboxShow(outbox, registrar);
+  registerOutboxStats(outbox, registrar);
+  registerOutboxTrace(outbox, registrar);
+  registerOutboxRequeue(outbox, registrar);
+  registerOutboxCancel(outbox, registrar);
+  return program;
+}

@@ -1,0 +1,56 @@
+import { createDatabase, type Database } from "@toolctrl/db/client";
+import { createQueueBackend } from "@toolctrl/queue/backend";
+import type { QueueBackend } from "@toolctrl/queue/port";
+import { resolveQueueBackend } from "@toolctrl/runtime/env";
+import { createLogger, type Logger } from "@toolctrl/runtime/logger";
+import { readCliEnv, readCliQueueEnv } from "./env.ts";
+import type { Io } from "./io.ts";
+
+const APP = "toolctrl-cli";
+const CLOSE_MS = 2000;
+
+/** Runs `use` with the database, and closes it whatever happens. */
+export async function withDatabase<T>(io: Io, use: (database: Database) => Promise<T>): Promise<T> {
+  const env = readCliEnv();
+  const database = await openDatabase(env, cliLogger(io, env.LOG_LEVEL));
+  try {
+    return await use(database);
+  } finally {
+    await database.close(CLOSE_MS);
+  }
+}
+
+/** Runs `use` with the database and the queue, and closes both whatever happens. The queue's server may be away. */
+export async function withQueue<T>(io: Io, use: (database: Database, backend: QueueBackend) => Promise<T>): Promise<T> {
+  const env = readCliQueueEnv();
+  const log = cliLogger(io, env.LOG_LEVEL);
+  const database = await openDatabase(env, log);
+  try {
+    const backend = await createQueueBackend({
+      kind: resolveQueueBackend(env).kind,
+      ...(env.REDIS_URL === undefined ? {} : { redisUrl: env.REDIS_URL }),
+      databaseUrl: env.DATABASE_DIRECT_URL ?? env.DATABASE_URL,
+      prefix: env.QUEUE_PREFIX,
+      // It only looks: what a job's attempts are is the business of those who add it.
+      attempts: 1,
+      backoffMs: 1000,
+      log,
+    });
+    try {
+      return await use(database, backend);
+    } finally {
+      await backend.close(CLOSE_MS);
+    }
+  } finally {
+    await database.close(CLOSE_MS);
+  }
+}
+
+/** Logs go to the error output, so that the output holds the result and nothing else. */
+export function cliLogger(io: Io, level: string): Logger {
+  return createLogger({ app: APP, level, destination: { write: (line: string) => void io.err.write(line) } });
+}
+
+function openDatabase(env: { DATABASE_URL: string; DATABASE_DIRECT_URL?: string | undefined }, log: Logger): Promise<Database> {
+  return createDatabase({ url: env.DATABASE_URL, directUrl: env.DATABASE_DIRECT_URL, poolMax: 2, app: APP, wakeup: false, log });
+}

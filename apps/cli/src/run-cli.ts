@@ -1,0 +1,28 @@
+import { CommanderError } from "commander";
+import { exitCodeOfError } from "./exit-code-of-error.ts";
+import { EXIT, type ExitCode } from "./exit-codes.ts";
+import type { Io } from "./io.ts";
+import { writeError } from "./output/write-error.ts";
+import { createProgram } from "./program.ts";
+
+/** Runs one command line (without node and script). Never throws: what goes wrong is written, and its exit code given back. */
+export async function runCli(args: readonly string[], io: Io): Promise<ExitCode> {
+  let code: ExitCode = EXIT.ok;
+  const program = createProgram(io, (exitCode) => void (code = exitCode));
+  try {
+    await program.parseAsync([...args], { from: "user" });
+    return code;
+  } catch (error) {
+    const json = args.includes("--json");
+    // commander has written its own message; a script that reads JSON gets its document all the same.
+    if (!(error instanceof CommanderError)) writeError(io, json, error);
+    else if (json && error.exitCode !== 0) writeUsageError(io, error);
+    return exitCodeOfError(error);
+  }
+}
+
+function writeUsageError(io: Io, error: CommanderError): void {
+  const message = error.message.replace(/^error: /, "");
+  const document = { error: { code: "CLI.ARGUMENT", message, fix: "Run the command with --help.", facts: { commander: error.code } } };
+  io.out.write(`${JSON.stringify(document, null, 2)}\n`);
+}
