@@ -18,7 +18,7 @@ describe("isEventType", () => {
   });
 
   test.each([
-    "", ".", "..", "mail", "mail.send", "LEAD.x", "LEAD.created.now", "Mail.message.send", "mail..send", ".mail.message.send", "mail.message.send.", "mail.message.send ", " mail.message.send",
+    "", ".", "..", "mail", "mail.send", "LEAD.x", "LEAD.created.now", "Mail.message.send", "mAil.message.send", "mail.Message.send", "mail.message.sEnd", "mail..send", ".mail.message.send", "mail.message.send.", "mail.message.send ", " mail.message.send",
     "mail.message.send\n", "mail message send", "mail.mess_age.send", "mail.-message.send", "mail.message-.send", "mail.mes--sage.send", "1mail.message.send", "mail.méssage.send", "mail.message.*", "mail:message:send", "mail/message/send", "mаil.message.send",
   ])("refuses %j", (type) => {
     expect(isEventType(type)).toBe(false);

@@ -1,4 +1,3 @@
-import { isCodedError } from "@toolctrl/foundation/errors";
 import { pino, stdSerializers, type DestinationStream, type Logger as PinoLogger } from "pino";
 
 export type Logger = PinoLogger;
@@ -22,9 +21,12 @@ export function createLogger(options: { app: string; level: string; destination?
   return options.destination === undefined ? pino(settings) : pino(settings, options.destination);
 }
 
+/** What an error may put in the log. Drivers hang more on theirs: PostgreSQL's `detail` and Prisma's `meta` quote the row. */
+const ERROR_FIELDS = ["code", "fix", "retry", "facts", "constraint", "table", "syscall", "address", "port", "responseCode"];
+
 function serializeError(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
-  if (!isCodedError(error)) return stdSerializers.err(error);
   const { type, message, stack } = stdSerializers.err(error);
-  return { type, message, stack, code: error.code, fix: error.fix, retry: error.retry, facts: error.facts };
+  const known = Object.entries(error).filter(([name]) => ERROR_FIELDS.includes(name));
+  return { type, message, stack, ...Object.fromEntries(known) };
 }

@@ -43,8 +43,10 @@ test("each request checks anew: a name that changed to an inner address is refus
 });
 
 test("of several addresses only those that are allowed are tried", async () => {
-  const { request } = await setUp([[METADATA, { address: "::1", family: 6 }, LOOPBACK, { address: "10.0.0.1", family: 4 }]]);
+  const { peer, request } = await setUp([[{ address: "127.0.0.2", family: 4 }, METADATA, LOOPBACK, { address: "::1", family: 6 }]]);
+  const inner = await startHttpPeer((_request, response) => response.end("inner"), { host: "127.0.0.2", port: peer.port });
   expect((await request()).body.toString()).toBe("ok");
+  expect(inner.connections()).toBe(0);
 });
 
 test("a name without any address is refused", async () => {

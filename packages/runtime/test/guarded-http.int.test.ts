@@ -80,6 +80,16 @@ describe("redirects", () => {
   });
 });
 
+test("the endless body of a redirect is not read, and its connection is closed", async () => {
+  const closed = Promise.withResolvers<void>();
+  const peer = await startHttpPeer((_request, response) => {
+    response.on("close", () => closed.resolve()).writeHead(302, { location: "/" });
+    response.write("x");
+  });
+  await expect(client(peer.port).request({ ...LIMITS, url: peer.url })).rejects.toMatchObject({ code: "HTTP.REDIRECT" });
+  await closed.promise;
+});
+
 describe("what is sent", () => {
   test("method, path, headers and the exact bytes of the body arrive", async () => {
     const peer = await startHttpPeer((_request, response) => response.writeHead(201, { "X-Seen": "1", "set-cookie": ["a=1", "b=2"] }).end("made"));

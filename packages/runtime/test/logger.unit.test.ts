@@ -27,6 +27,14 @@ test("a coded error is logged with its code, fix, facts and whether a retry help
   expect(lines[0]?.["err"]).toMatchObject({ code: "HTTP.TIMEOUT", retry: true, facts: { deadlineMs: 5 }, message: "expected an end", fix: expect.any(String) });
 });
 
+test("an error of a driver is logged with its code and constraint, its causes, and without the row it quotes", () => {
+  const { lines, log } = capture();
+  const error = Object.assign(new Error("duplicate key", { cause: new Error("the cause") }), { code: "23505", constraint: "lead_email", detail: "Key (email)=(a@x.test) already exists." });
+  log.error({ err: error }, "failed");
+  expect(lines[0]?.["err"]).toMatchObject({ code: "23505", constraint: "lead_email", message: "duplicate key: the cause", stack: expect.stringContaining("the cause") });
+  expect(JSON.stringify(lines)).not.toContain("a@x.test");
+});
+
 test("fields that carry secrets are not written", () => {
   const { lines, log } = capture();
   log.info({ password: "hunter2", smtp: { password: "hunter2" }, headers: { authorization: "hunter2" }, databaseUrl: "hunter2" }, "x");

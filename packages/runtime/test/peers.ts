@@ -2,13 +2,13 @@ import { createServer, type IncomingMessage, type RequestListener } from "node:h
 import { createServer as createTcpServer, type AddressInfo, type Server, type Socket } from "node:net";
 import { onTestFinished } from "vitest";
 
-async function listen(server: Server, host: string): Promise<number> {
+async function listen(server: Server, host: string, port = 0): Promise<number> {
   const sockets = new Set<Socket>();
   server.on("connection", (socket: Socket) => {
     sockets.add(socket);
     socket.on("error", () => undefined).on("close", () => sockets.delete(socket));
   });
-  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(0, host, resolve));
+  await new Promise<void>((resolve, reject) => server.once("error", reject).listen(port, host, resolve));
   onTestFinished(() => {
     for (const socket of sockets) socket.destroy();
     server.close();
@@ -24,7 +24,7 @@ export interface HttpPeer {
 }
 
 /** A real HTTP server on loopback; it is closed when the test ends. */
-export async function startHttpPeer(answer: RequestListener, host = "127.0.0.1"): Promise<HttpPeer> {
+export async function startHttpPeer(answer: RequestListener, at: { host?: string; port?: number } = {}): Promise<HttpPeer> {
   const requests: HttpPeer["requests"] = [];
   let connections = 0;
   const server = createServer((request, response) => {
@@ -36,8 +36,9 @@ export async function startHttpPeer(answer: RequestListener, host = "127.0.0.1")
     });
   });
   server.on("connection", () => (connections += 1));
-  const port = await listen(server, host);
-  return { port, url: `http://127.0.0.1:${port}`, requests, connections: () => connections };
+  const host = at.host ?? "127.0.0.1";
+  const port = await listen(server, host, at.port);
+  return { port, url: `http://${host}:${port}`, requests, connections: () => connections };
 }
 
 /** A TCP server that does what it is told with each connection. */
