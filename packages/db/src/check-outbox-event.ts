@@ -90,8 +90,8 @@ function schedule(at: unknown, keyed: boolean): string | null {
 
 function depth(value: unknown): number {
   if (value === undefined) return 0;
-  if (!Number.isInteger(value) || Number(value) < 0 || Number(value) > MAX_DEPTH) refuse("depth", `an integer from 0 to ${MAX_DEPTH}`, String(value));
-  return Number(value);
+  if (typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= MAX_DEPTH) return value;
+  return refuse("depth", `an integer from 0 to ${MAX_DEPTH}`, typeof value === "number" ? String(value) : typeof value);
 }
 
 function traceContext(event: OutboxEventInput): { traceparent: string | null; tracestate: string | null } {

@@ -66,7 +66,8 @@ export async function insertOutboxEvent(tx: OutboxTransaction, event: NewEvent):
 
 /** Inserts many events in one statement, positions in the order of the list. @returns the ids that were written. */
 export async function insertOutboxEvents(tx: OutboxTransaction, events: readonly NewEvent[]): Promise<Set<string>> {
-  const rows = events.map(({ payload, bytes: _, ...row }) => `${JSON.stringify(row).slice(0, -1)},"payload":${payload}}`);
+  // The payload is JSON text already; in the row object it would be quoted and parsed once more.
+  const rows = events.map(({ payload, ...row }) => `${JSON.stringify(row).slice(0, -1)},"payload":${payload}}`);
   const written = await tx.$queryRawUnsafe<Array<{ id: string }>>(INSERT_MANY, `[${rows.join(",")}]`);
   return new Set(written.map((row) => row.id));
 }

@@ -1,12 +1,10 @@
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { bindMigrationAwareSqlAdapterFactory } from "@prisma/driver-adapter-utils";
-import type { SchemaEngine } from "@prisma/schema-engine-wasm/schema_engine_bg";
+import type * as Engine from "@prisma/schema-engine-wasm/schema_engine_bg";
 import type pg from "pg";
 import { engineAdapterFactory } from "./engine-adapter.ts";
 import type { DatabaseLog } from "./log.ts";
-
-type EngineModule = typeof import("@prisma/schema-engine-wasm/schema_engine_bg");
 
 // The part of WebAssembly used here; its types belong to the DOM library.
 interface Wasm {
@@ -14,27 +12,28 @@ interface Wasm {
   instantiate(module: object, imports: Record<string, object>): Promise<{ readonly exports: Record<string, unknown> }>;
 }
 
-let loading: Promise<EngineModule> | undefined;
+let loading: Promise<typeof Engine> | undefined;
 
 /**
  * Starts Prisma's migration engine, as WASM, over one connection that the caller owns: its lock and its transactions are the
  * caller's. No binary is fetched.
  */
-export async function createSchemaEngine(client: pg.ClientBase, log?: DatabaseLog): Promise<SchemaEngine> {
+export async function createSchemaEngine(client: pg.ClientBase, log?: DatabaseLog): Promise<Engine.SchemaEngine> {
   const engine = await (loading ??= loadEngine());
   const report = (line: string): void => log?.info({ line: line.trim().slice(0, 500) }, "migration engine");
   return engine.SchemaEngine.new({ datamodels: undefined }, report, bindMigrationAwareSqlAdapterFactory(engineAdapterFactory(client)));
 }
 
 // Node does not import .wasm files without a flag, so the module is instantiated by hand.
-async function loadEngine(): Promise<EngineModule> {
+async function loadEngine(): Promise<typeof Engine> {
   const engine = await import("@prisma/schema-engine-wasm/schema_engine_bg");
   const glue = createRequire(import.meta.url).resolve("@prisma/schema-engine-wasm/schema_engine_bg");
   const { WebAssembly: wasm } = globalThis as unknown as { readonly WebAssembly: Wasm };
   const compiled = await wasm.compile(await readFile(glue.replace(/\.js$/, ".wasm")));
   const instance = await wasm.instantiate(compiled, { "./schema_engine_bg.js": engine });
-  engine.__wbg_set_wasm(instance.exports);
+  const { __wbg_set_wasm: setWasm } = engine;
   const { __wbindgen_start: start } = instance.exports;
+  setWasm(instance.exports);
   if (typeof start === "function") start();
   return engine;
 }
