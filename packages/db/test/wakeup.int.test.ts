@@ -1,0 +1,128 @@
+import { waitFor } from "@toolctrl/testkit/wait";
+import { startPostgres } from "@toolctrl/testkit/postgres-server";
+import pg from "pg";
+import { expect, onTestFinished, test } from "vitest";
+import { createDatabase } from "../src/client.ts";
+import { publishOutboxEvent } from "../src/outbox.ts";
+import { createWakeupSender, listenForWakeups, sendWakeup, WAKEUP_CHANNEL } from "../src/wakeup.ts";
+import { gate, openDatabase, rejection, rowsOf, TENANT } from "./support.ts";
+
+const event = { tenantId: TENANT, type: "shop.order.place", payload: {} };
+
+/** A session that counts the hints. A statement on it answers after all hints that were sent before. */
+async function countHints(url: string): Promise<{ count(): Promise<number>; payloads: string[] }> {
+  const client = new pg.Client({ connectionString: url });
+  const payloads: string[] = [];
+  client.on("notification", (hint) => payloads.push(hint.payload ?? ""));
+  await client.connect();
+  await client.query(`LISTEN ${WAKEUP_CHANNEL}`);
+  onTestFinished(() => client.end());
+  return { payloads, count: async () => client.query("SELECT 1").then(() => payloads.length) };
+}
+
+test("a commit with an event sends a hint without data, after the event is visible", async () => {
+  const db = await openDatabase({ wakeup: true });
+  const hints = await countHints(db.url);
+  let seen: Promise<unknown[]> | undefined;
+  const listener = await listenForWakeups({
+    url: db.url,
+    onWake: () => {
+      seen = rowsOf(db, `SELECT "id" FROM "OutboxEvent"`);
+    },
+  });
+  onTestFinished(() => listener.close());
+  seen = undefined;
+  const { id } = await db.prisma.$transaction((tx) => publishOutboxEvent(tx, event));
+  await waitFor(() => seen, { what: "the hint" });
+  expect(await seen).toEqual([{ id }]);
+  await waitFor(() => hints.count());
+  expect(new Set(hints.payloads)).toEqual(new Set([""]));
+});
+
+test("no hint goes out for a rollback, for other writes, or with the switch off", async () => {
+  const on = await openDatabase({ wakeup: true });
+  const hints = await countHints(on.url);
+  await on.prisma.$transaction((tx) => tx.idempotencyKey.create({ data: { key: "k", value: "OutboxEvent", expiresAt: new Date(0) } }));
+  await rejection(
+    on.prisma.$transaction(async (tx) => {
+      await publishOutboxEvent(tx, event);
+      throw new Error("rolled back");
+    }),
+  );
+  const off = await createDatabase({ url: on.url, poolMax: 1, app: "test", wakeup: false });
+  await off.prisma.$transaction((tx) => publishOutboxEvent(tx, event));
+  // Closing waits for hints under way; what has not come now never comes.
+  await Promise.all([on.close(), off.close()]);
+  expect(await hints.count()).toBe(0);
+});
+
+test("a burst of commits shares hints", async () => {
+  const db = await openDatabase({ wakeup: true });
+  const hints = await countHints(db.url);
+  await Promise.all(Array.from({ length: 200 }, () => db.prisma.$transaction((tx) => publishOutboxEvent(tx, event))));
+  await waitFor(() => hints.count());
+  await db.close();
+  expect(await hints.count()).toBeLessThan(100);
+});
+
+test("a hint that cannot be sent is logged, and the publisher never sees it", async () => {
+  const warnings: string[] = [];
+  const log = { info: () => undefined, error: () => undefined, warn: (_: object, message: string) => void warnings.push(message) };
+  const db = await openDatabase({ wakeup: true, directUrl: "postgres://nobody@127.0.0.1:1/none", log });
+  await db.prisma.$transaction((tx) => publishOutboxEvent(tx, event));
+  await waitFor(() => warnings.length, { what: "the warning" });
+  expect(await rowsOf(db, `SELECT 1 AS "one" FROM "OutboxEvent"`)).toEqual([{ one: 1 }]);
+});
+
+test("a sender that lost its connection sends the next hint on a new one", async () => {
+  const db = await openDatabase();
+  const hints = await countHints(db.url);
+  const sender = createWakeupSender({ url: db.url, app: "sender" });
+  onTestFinished(() => sender.close());
+  sender.request();
+  await waitFor(() => hints.count());
+  await db.pool.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'sender wakeup'`);
+  const before = await hints.count();
+  await waitFor(async () => {
+    sender.request();
+    return (await hints.count()) > before;
+  });
+});
+
+test("a listener finds its way back after a server restart and wakes then, as hints may have been missed", async () => {
+  const server = await startPostgres();
+  onTestFinished(() => server.stop());
+  let wakes = 0;
+  const listener = await listenForWakeups({
+    url: server.url,
+    onWake: () => {
+      wakes += 1;
+      throw new Error("a broken handler does not end the listening");
+    },
+  });
+  onTestFinished(() => listener.close());
+  expect(wakes).toBe(1);
+  await server.restart();
+  await waitFor(() => wakes >= 2, { timeoutMs: 30_000, what: "the wake-up after the restart" });
+  const client = new pg.Client({ connectionString: server.url });
+  await client.connect();
+  await sendWakeup(client);
+  await client.end();
+  await waitFor(() => wakes >= 3, { what: "the hint" });
+});
+
+test("a listener starts while the server is away, and its owner can close it", async () => {
+  const listener = await listenForWakeups({ url: "postgres://nobody@127.0.0.1:1/none", onWake: () => undefined });
+  await listener.close();
+});
+
+test("hints of different processes reach one listener", async () => {
+  const db = await openDatabase();
+  const woken = gate();
+  let armed = false;
+  const listener = await listenForWakeups({ url: db.url, onWake: () => void (armed && woken.open()) });
+  onTestFinished(() => listener.close());
+  armed = true;
+  await sendWakeup(db.pool);
+  await woken.opened;
+});
