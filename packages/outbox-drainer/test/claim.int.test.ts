@@ -119,6 +119,15 @@ describe("claim", () => {
     expect(served.size).toBe(25);
   });
 
+  test("a claim that comes back full says that there is more, whichever tenants filled it", async () => {
+    const database = await openDatabase();
+    for (const tenantId of ["a", "b", "c", "d"]) await insertEvents(database, 5, { tenantId });
+    const full = await claimDueEvents(database.pool, request({ limit: 12 }));
+    expect([full.events.length, full.more]).toEqual([12, true]);
+    const rest = await claimDueEvents(database.pool, request({ limit: 12, afterTenant: full.lastTenant }));
+    expect([rest.events.length, rest.more]).toEqual([8, false]);
+  });
+
   test("many tenants whose events are not due do not hide the one whose event is", async () => {
     const database = await openDatabase();
     await database.pool.query(

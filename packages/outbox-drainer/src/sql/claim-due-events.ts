@@ -97,7 +97,7 @@ claimed AS (
 )
 SELECT progress.*, claimed.* FROM (
   SELECT (SELECT "tenant" FROM walk WHERE "hop" = COALESCE((SELECT max("hop") FROM take), (SELECT max("hop") FROM walk)) LIMIT 1) AS "lastTenant",
-         COALESCE((SELECT bool_or("full") FROM due), false) OR (SELECT count(*) FROM due) >= $2 AS "more"
+         COALESCE((SELECT bool_or("full") OR sum("seen") >= $2 FROM due), false) AS "more"
 ) progress LEFT JOIN claimed ON true`;
 
 export async function claimDueEvents(db: Queryable, request: ClaimRequest): Promise<Claim> {
