@@ -1,6 +1,6 @@
 import { transaction } from "@toolctrl/db/client";
 import { recordDeliveries, type RecipientOutcome, type StoredEmail } from "@toolctrl/domain/emails";
-import { CodedError } from "@toolctrl/foundation/errors";
+import { assertNever, CodedError } from "@toolctrl/foundation/errors";
 import type { JobOutcome } from "@toolctrl/queue/port";
 import type { EmailSendDeps } from "../email-send.ts";
 import type { Intent } from "../intents/intent.ts";
@@ -56,6 +56,8 @@ function outcomesOf(outcome: SmtpOutcome): RecipientOutcome[] {
       ];
     case "answered":
       return [...outcome.accepted.map(as("accepted")), ...outcome.rejected.map(as("rejected")), ...outcome.deferred.map(as("pending"))];
+    default:
+      return assertNever(outcome);
   }
 }
 

@@ -7,7 +7,7 @@ import {
   signWebhook,
   type WebhookTarget,
 } from "@toolctrl/domain/webhook-endpoints";
-import { CodedError } from "@toolctrl/foundation/errors";
+import { assertNever, CodedError } from "@toolctrl/foundation/errors";
 import { uuidv7 } from "uuidv7";
 import type { Intent } from "../intents/intent.ts";
 import { abandonIntent, beginIntent, endIntent, intentLost, settleIntentUncalled, type IntentEnd } from "../intents/move-intent.ts";
@@ -109,6 +109,8 @@ function endOf(verdict: Verdict, attempts: number, deps: WebhookDeliverDeps): In
       const backoffMs = Math.min(deps.backoffMs * 2 ** (attempts - 1), MAX_BACKOFF_MS) * (1 + Math.random() / 10);
       return { state: unknown ? "unknown" : "pending", error, waitMs: Math.max(backoffMs, verdict.askedMs ?? 0) };
     }
+    default:
+      return assertNever(verdict);
   }
 }
 

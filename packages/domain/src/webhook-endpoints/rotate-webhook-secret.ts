@@ -8,13 +8,13 @@ export interface SecretRotation {
   readonly endpointId: string;
   /** Default: a new one. */
   readonly secret?: string;
-  /** How long the secrets so far go on signing beside the new one, s. Default one day; 0 when one has leaked. */
+  /** How long the secrets so far go on signing beside the new one, s. Default one day; 0 ends them all at once, for one that has leaked. */
   readonly overlapSeconds?: number;
   readonly secretsKey: string;
 }
 
 /**
- * Puts a new secret in front; the ones before it expire after the overlap, and those that have expired go. One statement, so that two
+ * Puts a new secret in front; the ones before it expire after the overlap or earlier, and those that have expired go. One statement, so that two
  * rotations at once keep both secrets.
  * @returns the new secret, this once.
  * @throws CodedError `WEBHOOK.SECRET`, also when the tenant has no such endpoint.
@@ -27,9 +27,10 @@ export async function rotateWebhookSecret(tx: Prisma.TransactionClient, rotation
     UPDATE "WebhookEndpoint"
     SET "secrets" = ${sealed}::jsonb || (
           SELECT coalesce(jsonb_agg(
-                   CASE WHEN old ? 'expiresAt' THEN old
-                        ELSE old || jsonb_build_object('expiresAt', to_char((clock_timestamp() + ${overlapSeconds}::float8 * interval '1 second') AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
-                   END ORDER BY place), '[]')
+                   old || jsonb_build_object('expiresAt', to_char(
+                     least((old ->> 'expiresAt')::timestamptz, clock_timestamp() + ${overlapSeconds}::float8 * interval '1 second') AT TIME ZONE 'UTC',
+                     'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"'))
+                   ORDER BY place), '[]')
           FROM jsonb_array_elements("secrets") WITH ORDINALITY AS each(old, place)
           WHERE NOT old ? 'expiresAt' OR (old ->> 'expiresAt')::timestamptz > clock_timestamp()),
         "updatedAt" = clock_timestamp()
