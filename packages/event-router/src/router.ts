@@ -15,9 +15,13 @@ export type Router = (eventType: string) => RouteRule | null;
 export function createRouter(rules: readonly RouteRule[] = ROUTES): Router {
   const problems = findProblems(rules);
   if (problems.length > 0) {
-    throw new CodedError("ROUTER.RULE", `expected every routing rule to be valid, got:\n${problems.map((line) => `  - ${line}`).join("\n")}`, {
-      facts: { problems },
-    });
+    throw new CodedError(
+      "ROUTER.RULE",
+      `expected every routing rule to be valid, got:\n${problems.map((line) => `  - ${line}`).join("\n")}`,
+      {
+        facts: { problems },
+      },
+    );
   }
   const longestFirst = [...rules].sort((a, b) => b.prefix.length - a.prefix.length);
   return (eventType) => {

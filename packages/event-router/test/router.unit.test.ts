@@ -49,9 +49,40 @@ describe("the product's routes", () => {
   });
 
   test.each([
-    "", ".", "LEAD.x", "LEAD.lead.created", "leads.x", "leads.lead.created", "lead.x.y", "mail", "mail.", "mail.send", "mails.message.send", "mailbox.message.send", "mail-room.message.send", "MAIL.message.send", "xmail.message.send",
-    "billings.a.b", "bill.a.b", "tenant.subscriptions.renewed", "tenant.user.created", "tenant.subscription", "search.indexes.upsert", "search.query.run", "plugin.hooks.a", "plugin.capability.use.recorded", "plugin.capability-used.x",
-    "ai.costs.record", "marketing.leads.created", "form.submissions.x", "records.lead.updated", " mail.message.send", "mail.message.send\n", "mail..send", "constructor.prototype.x", "__proto__.a.b",
+    "",
+    ".",
+    "LEAD.x",
+    "LEAD.lead.created",
+    "leads.x",
+    "leads.lead.created",
+    "lead.x.y",
+    "mail",
+    "mail.",
+    "mail.send",
+    "mails.message.send",
+    "mailbox.message.send",
+    "mail-room.message.send",
+    "MAIL.message.send",
+    "xmail.message.send",
+    "billings.a.b",
+    "bill.a.b",
+    "tenant.subscriptions.renewed",
+    "tenant.user.created",
+    "tenant.subscription",
+    "search.indexes.upsert",
+    "search.query.run",
+    "plugin.hooks.a",
+    "plugin.capability.use.recorded",
+    "plugin.capability-used.x",
+    "ai.costs.record",
+    "marketing.leads.created",
+    "form.submissions.x",
+    "records.lead.updated",
+    " mail.message.send",
+    "mail.message.send\n",
+    "mail..send",
+    "constructor.prototype.x",
+    "__proto__.a.b",
   ])("%j matches no rule by accident", (eventType) => {
     expect(route(eventType)).toBeNull();
   });
@@ -60,7 +91,9 @@ describe("the product's routes", () => {
 describe("matching", () => {
   const segment = fc.constantFrom("a", "b", "ab", "a-b", "c");
   const path = (minLength: number, maxLength: number) => fc.array(segment, { minLength, maxLength }).map((parts) => parts.join("."));
-  const rules = fc.uniqueArray(path(1, 4), { minLength: 1, maxLength: 12 }).map((prefixes) => prefixes.map((prefix): RouteRule => ({ prefix: `${prefix}.`, target: "database", consumers: [] })));
+  const rules = fc
+    .uniqueArray(path(1, 4), { minLength: 1, maxLength: 12 })
+    .map((prefixes) => prefixes.map((prefix): RouteRule => ({ prefix: `${prefix}.`, target: "database", consumers: [] })));
 
   /** The definition, segment by segment, without string prefixes. */
   function longestMatch(all: readonly RouteRule[], eventType: string): RouteRule | null {
@@ -75,7 +108,10 @@ describe("matching", () => {
   test("the longest prefix of whole segments wins, whatever the order of the rules", () => {
     fc.assert(
       fc.property(rules, path(3, 6), fc.array(fc.nat()), (all, eventType, keys) => {
-        const shuffled = all.map((rule, index) => ({ rule, key: keys[index] ?? 0 })).sort((x, y) => x.key - y.key).map(({ rule }) => rule);
+        const shuffled = all
+          .map((rule, index) => ({ rule, key: keys[index] ?? 0 }))
+          .sort((x, y) => x.key - y.key)
+          .map(({ rule }) => rule);
         expect(createRouter(shuffled)(eventType)).toBe(longestMatch(all, eventType));
       }),
       { numRuns: 2000 },
@@ -84,10 +120,16 @@ describe("matching", () => {
 
   test("no text whatever breaks the router or matches without beginning with a prefix", () => {
     fc.assert(
-      fc.property(fc.oneof(fc.string({ unit: "binary" }), fc.tuple(fc.constantFrom(...ROUTES.map(({ prefix }) => prefix)), fc.string()).map(([prefix, rest]) => prefix + rest)), (eventType) => {
-        const rule = route(eventType);
-        return rule === null || eventType.startsWith(rule.prefix);
-      }),
+      fc.property(
+        fc.oneof(
+          fc.string({ unit: "binary" }),
+          fc.tuple(fc.constantFrom(...ROUTES.map(({ prefix }) => prefix)), fc.string()).map(([prefix, rest]) => prefix + rest),
+        ),
+        (eventType) => {
+          const rule = route(eventType);
+          return rule === null || eventType.startsWith(rule.prefix);
+        },
+      ),
       { numRuns: 2000 },
     );
   });
@@ -112,7 +154,17 @@ describe("bad rules stop the boot", () => {
       { prefix: "twice.", target: "database", consumers: [] },
       { prefix: "twice.", target: "database", consumers: [] },
     ]);
-    expect(problems.map((line) => line.split(": ")[0])).toEqual(['"mail"', '""', '"Lead."', '"a..b."', '"crm.lead."', '"crm.deal."', '"crm.note."', '"crm.task."', '"twice."']);
+    expect(problems.map((line) => line.split(": ")[0])).toEqual([
+      '"mail"',
+      '""',
+      '"Lead."',
+      '"a..b."',
+      '"crm.lead."',
+      '"crm.deal."',
+      '"crm.note."',
+      '"crm.task."',
+      '"twice."',
+    ]);
   });
 
   test("every queue of the product's routes exists, and the product's rules are valid", () => {

@@ -13,7 +13,11 @@ export function isEventType(type: string): boolean {
 export function assertEventType(type: unknown): asserts type is string {
   if (typeof type === "string" && isEventType(type)) return;
   const got = typeof type === "string" ? JSON.stringify(type.slice(0, 80)) : typeof type;
-  throw new CodedError("PUBLISH.EVENT_TYPE", `expected the event type to be lowercase <domain>.<entity>.<action> of at most ${MAX_EVENT_TYPE_LENGTH} characters, got ${got}`, {
-    facts: { got },
-  });
+  throw new CodedError(
+    "PUBLISH.EVENT_TYPE",
+    `expected the event type to be lowercase <domain>.<entity>.<action> of at most ${MAX_EVENT_TYPE_LENGTH} characters, got ${got}`,
+    {
+      facts: { got },
+    },
+  );
 }

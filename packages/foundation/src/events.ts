@@ -6,18 +6,23 @@ import type { JsonObject, JsonValue } from "./json.ts";
 const address = z.string().min(3).max(320);
 
 /** A mail, rendered from a Liquid template by the consumer `mail-render` and sent by `email-send`. */
-export const mailMessageSchema = z.strictObject({
-  to: z.union([address, z.array(address).min(1).max(50)]),
-  from: address.optional(),
-  replyTo: address.optional(),
-  subject: z.string().min(1).max(1000),
-  /** Liquid; values are put in as they are. */
-  text: z.string().max(200_000).optional(),
-  /** Liquid; values are HTML-escaped. */
-  html: z.string().max(200_000).optional(),
-  /** What the templates can see. */
-  data: z.record(z.string(), z.json()).default({}),
-}).refine((mail) => mail.text !== undefined || mail.html !== undefined, { error: "expected a text or an html template, got neither", path: ["text"] });
+export const mailMessageSchema = z
+  .strictObject({
+    to: z.union([address, z.array(address).min(1).max(50)]),
+    from: address.optional(),
+    replyTo: address.optional(),
+    subject: z.string().min(1).max(1000),
+    /** Liquid; values are put in as they are. */
+    text: z.string().max(200_000).optional(),
+    /** Liquid; values are HTML-escaped. */
+    html: z.string().max(200_000).optional(),
+    /** What the templates can see. */
+    data: z.record(z.string(), z.json()).default({}),
+  })
+  .refine((mail) => mail.text !== undefined || mail.html !== undefined, {
+    error: "expected a text or an html template, got neither",
+    path: ["text"],
+  });
 
 /** An in-app notification; `recipientId` null is for everybody of the tenant. */
 export const notificationMessageSchema = z.strictObject({
@@ -68,7 +73,10 @@ const definitions = new Map<string, OutboxEventDefinition>();
  * Adds an event type to the catalogue of this process.
  * @throws CodedError `PUBLISH.EVENT_TYPE`; `PUBLISH.ARGUMENT` when the type is registered already with another schema.
  */
-export function registerOutboxEvent(type: string, options: { schema: z.ZodType; version?: number; tenantVisible?: boolean; pii?: string[] }): void {
+export function registerOutboxEvent(
+  type: string,
+  options: { schema: z.ZodType; version?: number; tenantVisible?: boolean; pii?: string[] },
+): void {
   assertEventType(type);
   const known = definitions.get(type);
   if (known !== undefined && known.schema !== options.schema) {
@@ -113,7 +121,8 @@ export function checkEventPayload(type: string, payload: unknown): { version: nu
 
 /** Where an issue lies, as exactly as can be said: the unknown key itself, and inside a union the branch that came furthest. */
 function listProblems(issue: z.core.$ZodIssue): Array<{ path: string; message: string }> {
-  if (issue.code === "unrecognized_keys") return issue.keys.map((key) => ({ path: [...issue.path, key].join("."), message: "unknown key" }));
+  if (issue.code === "unrecognized_keys")
+    return issue.keys.map((key) => ({ path: [...issue.path, key].join("."), message: "unknown key" }));
   if (issue.code === "invalid_union") {
     const furthest = issue.errors.flat().sort((a, b) => b.path.length - a.path.length)[0];
     if (furthest !== undefined && furthest.path.length > 0) return listProblems({ ...furthest, path: [...issue.path, ...furthest.path] });

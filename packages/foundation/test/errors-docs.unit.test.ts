@@ -24,7 +24,10 @@ test("docs/reference/errors.md and the table name the same codes, each once", as
   const page = await readFile(PAGE, "utf8");
   const listed = [...page.matchAll(/^\| `([A-Z_.]+)` \|/gm)].map(([, code]) => code);
   const known = codes.map(([code]) => code);
-  expect({ unknown: listed.filter((code) => !known.includes(code ?? "")), missing: known.filter((code) => !listed.includes(code)) }).toEqual({ unknown: [], missing: [] });
+  expect({
+    unknown: listed.filter((code) => !known.includes(code ?? "")),
+    missing: known.filter((code) => !listed.includes(code)),
+  }).toEqual({ unknown: [], missing: [] });
   expect(new Set(listed).size).toBe(listed.length);
 });
 

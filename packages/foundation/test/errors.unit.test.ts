@@ -5,7 +5,14 @@ describe("CodedError", () => {
   test("carries why, fix, facts, cause and whether a retry helps", () => {
     const cause = new Error("socket closed");
     const error = new CodedError("QUEUE.UNREACHABLE", "expected an answer, got none", { facts: { queue: "outbox.mail" }, cause });
-    expect(error).toMatchObject({ name: "CodedError", code: "QUEUE.UNREACHABLE", message: "expected an answer, got none", retry: true, facts: { queue: "outbox.mail" }, cause });
+    expect(error).toMatchObject({
+      name: "CodedError",
+      code: "QUEUE.UNREACHABLE",
+      message: "expected an answer, got none",
+      retry: true,
+      facts: { queue: "outbox.mail" },
+      cause,
+    });
     expect(error.fix).toBe(ERROR_CODES["QUEUE.UNREACHABLE"].fix);
     expect("cause" in new CodedError("QUEUE.UNREACHABLE", "x")).toBe(false);
   });
@@ -16,18 +23,30 @@ describe("CodedError", () => {
     expect(isCodedError(new CodedError("HTTP.TIMEOUT", "x"))).toBe(true);
   });
 
-  test.each([[new Error("x")], [Object.assign(new Error("x"), { code: "ECONNREFUSED" })], [Object.assign(new Error("x"), { code: "toString", fix: "" })], [{ code: "HTTP.TIMEOUT", fix: "" }], [null], [undefined], ["HTTP.TIMEOUT"]])(
-    "does not take %o for one",
-    (error) => {
-      expect(isCodedError(error)).toBe(false);
-    },
-  );
+  test.each([
+    [new Error("x")],
+    [Object.assign(new Error("x"), { code: "ECONNREFUSED" })],
+    [Object.assign(new Error("x"), { code: "toString", fix: "" })],
+    [{ code: "HTTP.TIMEOUT", fix: "" }],
+    [null],
+    [undefined],
+    ["HTTP.TIMEOUT"],
+  ])("does not take %o for one", (error) => {
+    expect(isCodedError(error)).toBe(false);
+  });
 });
 
 test("errorCodeOf names the code of coded and system errors, else the kind of what was thrown", () => {
-  expect([new CodedError("HTTP.TIMEOUT", "x"), Object.assign(new Error("x"), { code: "ECONNRESET" }), new TypeError("x"), Object.assign(new Error("x"), { code: 5 }), "text", null].map(errorCodeOf)).toEqual([
-    "HTTP.TIMEOUT", "ECONNRESET", "TypeError", "Error", "string", "object",
-  ]);
+  expect(
+    [
+      new CodedError("HTTP.TIMEOUT", "x"),
+      Object.assign(new Error("x"), { code: "ECONNRESET" }),
+      new TypeError("x"),
+      Object.assign(new Error("x"), { code: 5 }),
+      "text",
+      null,
+    ].map(errorCodeOf),
+  ).toEqual(["HTTP.TIMEOUT", "ECONNRESET", "TypeError", "Error", "string", "object"]);
 });
 
 describe("describeError", () => {

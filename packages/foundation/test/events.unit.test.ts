@@ -5,7 +5,9 @@ import { checkEventPayload, findOutboxEvent, listOutboxEvents, registerOutboxEve
 describe("the catalogue", () => {
   test("knows the product's own events and lists them by type", () => {
     const types = listOutboxEvents().map(({ type }) => type);
-    expect(types).toEqual(expect.arrayContaining(["audit.entry.record", "mail.message.send", "notification.message.create", "webhook.message.deliver"]));
+    expect(types).toEqual(
+      expect.arrayContaining(["audit.entry.record", "mail.message.send", "notification.message.create", "webhook.message.deliver"]),
+    );
     expect(types).toEqual([...types].sort());
   });
 
@@ -19,8 +21,16 @@ describe("the catalogue", () => {
     const schema = z.strictObject({ leadId: z.string() });
     registerOutboxEvent("test.lead.created", { schema, version: 3, pii: ["leadId"] });
     registerOutboxEvent("test.lead.created", { schema, version: 3, pii: ["leadId"] });
-    expect(findOutboxEvent("test.lead.created")).toEqual({ type: "test.lead.created", version: 3, schema, tenantVisible: false, pii: ["leadId"] });
-    expect(() => registerOutboxEvent("test.lead.created", { schema: z.strictObject({}) })).toThrow(expect.objectContaining({ code: "PUBLISH.ARGUMENT" }));
+    expect(findOutboxEvent("test.lead.created")).toEqual({
+      type: "test.lead.created",
+      version: 3,
+      schema,
+      tenantVisible: false,
+      pii: ["leadId"],
+    });
+    expect(() => registerOutboxEvent("test.lead.created", { schema: z.strictObject({}) })).toThrow(
+      expect.objectContaining({ code: "PUBLISH.ARGUMENT" }),
+    );
     expect(() => registerOutboxEvent("LEAD.x", { schema })).toThrow(expect.objectContaining({ code: "PUBLISH.EVENT_TYPE" }));
   });
 });
@@ -40,7 +50,13 @@ describe("checkEventPayload", () => {
     ["webhook.message.deliver", "text", [""]],
     ["webhook.message.deliver", null, [""]],
   ])("refuses a wrong %s, naming each path", (type, payload, paths) => {
-    expect(() => checkEventPayload(type, payload)).toThrow(expect.objectContaining({ code: "PUBLISH.PAYLOAD_SCHEMA", retry: false, facts: expect.objectContaining({ type, paths: expect.arrayContaining(paths) }) }));
+    expect(() => checkEventPayload(type, payload)).toThrow(
+      expect.objectContaining({
+        code: "PUBLISH.PAYLOAD_SCHEMA",
+        retry: false,
+        facts: expect.objectContaining({ type, paths: expect.arrayContaining(paths) }),
+      }),
+    );
   });
 
   test("lets a type that is not in the catalogue pass as it is", () => {

@@ -63,19 +63,30 @@ describe("what JSON or PostgreSQL would change or refuse is refused, with its pa
     ["half a surrogate pair", { s: "\ud83d" }, "payload.s"],
     ["half a surrogate pair in a key", { "\udc00x": 1 }, 'payload["\\udc00x"] (key)'],
   ])("%s", (_name, payload, path) => {
-    expect(refusalOf(payload)).toMatchObject({ code: "PUBLISH.PAYLOAD_NOT_JSON", retry: false, facts: { path }, message: expect.stringContaining(path) });
+    expect(refusalOf(payload)).toMatchObject({
+      code: "PUBLISH.PAYLOAD_NOT_JSON",
+      retry: false,
+      facts: { path },
+      message: expect.stringContaining(path),
+    });
   });
 
   test("nesting above the limit, however deep, and not the limit itself", () => {
     expect(refusalOf(nest(MAX_PAYLOAD_DEPTH, 1))).toBeNull();
     for (const levels of [MAX_PAYLOAD_DEPTH + 1, 5000, 200_000]) {
-      expect(refusalOf(nest(levels, 1))).toMatchObject({ code: "PUBLISH.PAYLOAD_NOT_JSON", facts: { expected: expect.stringContaining("nesting") } });
+      expect(refusalOf(nest(levels, 1))).toMatchObject({
+        code: "PUBLISH.PAYLOAD_NOT_JSON",
+        facts: { expected: expect.stringContaining("nesting") },
+      });
     }
   });
 
   test("more bytes than the limit, counted as UTF-8, and not the limit itself", () => {
     expect(encodeStrictJson("x".repeat(MAX_PAYLOAD_BYTES - 2)).bytes).toBe(MAX_PAYLOAD_BYTES);
-    expect(refusalOf("x".repeat(MAX_PAYLOAD_BYTES - 1))).toMatchObject({ code: "PUBLISH.PAYLOAD_TOO_LARGE", facts: { bytes: MAX_PAYLOAD_BYTES + 1 } });
+    expect(refusalOf("x".repeat(MAX_PAYLOAD_BYTES - 1))).toMatchObject({
+      code: "PUBLISH.PAYLOAD_TOO_LARGE",
+      facts: { bytes: MAX_PAYLOAD_BYTES + 1 },
+    });
     expect(refusalOf("é".repeat(MAX_PAYLOAD_BYTES / 2))).toMatchObject({ code: "PUBLISH.PAYLOAD_TOO_LARGE" });
   });
 });
@@ -94,8 +105,16 @@ describe("what is accepted", () => {
 
   test("comes back as it was for any value whatever: all else is refused, with a path", () => {
     const anything = fc.anything({
-      withBigInt: true, withBoxedValues: true, withDate: true, withMap: true, withSet: true, withNullPrototype: true, withObjectString: true,
-      withSparseArray: true, withTypedArray: true, stringUnit: "binary",
+      withBigInt: true,
+      withBoxedValues: true,
+      withDate: true,
+      withMap: true,
+      withSet: true,
+      withNullPrototype: true,
+      withObjectString: true,
+      withSparseArray: true,
+      withTypedArray: true,
+      stringUnit: "binary",
     });
     const outcomes = { accepted: 0, refused: 0 };
     fc.assert(
@@ -140,7 +159,8 @@ function asJsonKnowsIt(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(asJsonKnowsIt);
   const copy: Record<string, unknown> = {};
   for (const [key, member] of Object.entries(value)) {
-    if (member !== undefined) Object.defineProperty(copy, key, { value: asJsonKnowsIt(member), enumerable: true, writable: true, configurable: true });
+    if (member !== undefined)
+      Object.defineProperty(copy, key, { value: asJsonKnowsIt(member), enumerable: true, writable: true, configurable: true });
   }
   return copy;
 }

@@ -41,7 +41,9 @@ export function createAlerts(options: { dsn?: string | undefined; app: string; l
       log.error({ type, ...facts }, "no route for this event type");
       const fingerprint = ["outbox-unroutable", type];
       const message = `No route for event type ${type}`;
-      send(fingerprint.join("\n"), (ready, suppressed) => ready.event({ message, fingerprint, tags: { eventType: type }, extra: { ...facts, suppressed } }));
+      send(fingerprint.join("\n"), (ready, suppressed) =>
+        ready.event({ message, fingerprint, tags: { eventType: type }, extra: { ...facts, suppressed } }),
+      );
     },
     error(error, facts) {
       log.error({ err: error, ...facts }, "alert");
@@ -74,7 +76,8 @@ async function createSender(dsn: string, app: string): Promise<Sender> {
     return scope;
   };
   return {
-    event: ({ message, fingerprint, tags, extra }) => void client.captureEvent({ message, level: "error" }, {}, scopeWith(fingerprint, tags, extra)),
+    event: ({ message, fingerprint, tags, extra }) =>
+      void client.captureEvent({ message, level: "error" }, {}, scopeWith(fingerprint, tags, extra)),
     exception: (error, fingerprint, extra) => void client.captureException(error, {}, scopeWith(fingerprint, {}, extra)),
     close: async (graceMs) => client.close(graceMs),
   };

@@ -23,13 +23,25 @@ function integerSchema(min: number, max: number) {
 
 /** A whole number in decimal digits, within bounds; anything else is a problem. */
 export function integer(options: Common & { min: number; max: number; fallback: number }) {
-  const meta = { description: options.about, accepts: `${options.min} to ${options.max}`, fallback: String(options.fallback), printable: true };
-  return integerSchema(options.min, options.max).default(options.fallback).meta({ ...meta });
+  const meta = {
+    description: options.about,
+    accepts: `${options.min} to ${options.max}`,
+    fallback: String(options.fallback),
+    printable: true,
+  };
+  return integerSchema(options.min, options.max)
+    .default(options.fallback)
+    .meta({ ...meta });
 }
 
 /** A whole number that is brought into the bounds instead of refused. */
 export function clampedInteger(options: Common & { min: number; max: number; fallback: number }) {
-  const meta = { description: options.about, accepts: `clamped to ${options.min} to ${options.max}`, fallback: String(options.fallback), printable: true };
+  const meta = {
+    description: options.about,
+    accepts: `clamped to ${options.min} to ${options.max}`,
+    fallback: String(options.fallback),
+    printable: true,
+  };
   return integerSchema(0, Number.MAX_SAFE_INTEGER)
     .transform((value) => Math.min(options.max, Math.max(options.min, value)))
     .default(options.fallback)
@@ -39,11 +51,16 @@ export function clampedInteger(options: Common & { min: number; max: number; fal
 /** `true`, `1`, `yes`, `on` or `false`, `0`, `no`, `off`. */
 export function flag(options: Common & { fallback: boolean }) {
   const meta = { description: options.about, accepts: "true or false", fallback: String(options.fallback), printable: true };
-  return z.stringbool({ error: "expected true or false" }).default(options.fallback).meta({ ...meta });
+  return z
+    .stringbool({ error: "expected true or false" })
+    .default(options.fallback)
+    .meta({ ...meta });
 }
 
 /** One of a few words. */
-export function choice<const Values extends readonly [string, ...string[]]>(options: Common & { values: Values; fallback: Values[number] }) {
+export function choice<const Values extends readonly [string, ...string[]]>(
+  options: Common & { values: Values; fallback: Values[number] },
+) {
   const accepts = options.values.join(", ");
   const meta = { description: options.about, accepts, fallback: options.fallback, printable: true };
   const schema: z.ZodType<Values[number], string> = z.enum(options.values, { error: `expected one of ${accepts}` });
@@ -71,21 +88,30 @@ export function url(options: Common & { protocols: readonly string[] }) {
 /** The same, or unset. */
 export function optionalUrl(options: Common & { protocols: readonly string[] }) {
   const accepts = options.protocols.map((name) => `${name}//…`).join(" or ");
-  return z.preprocess(emptyAsUnset, urlSchema(options.protocols).optional()).meta({ description: options.about, accepts, printable: false });
+  return z
+    .preprocess(emptyAsUnset, urlSchema(options.protocols).optional())
+    .meta({ description: options.about, accepts, printable: false });
 }
 
 /** A text that fits a pattern. */
 export function text(options: Common & { pattern: RegExp; accepts: string; fallback?: string; printable?: boolean }) {
   const schema = z.string({ error: "expected a value, got none" }).regex(options.pattern, { error: `expected ${options.accepts}` });
   const { fallback } = options;
-  const meta = { description: options.about, accepts: options.accepts, printable: options.printable ?? true, ...(fallback === undefined ? {} : { fallback }) };
+  const meta = {
+    description: options.about,
+    accepts: options.accepts,
+    printable: options.printable ?? true,
+    ...(fallback === undefined ? {} : { fallback }),
+  };
   return z.preprocess((value) => (value === undefined ? fallback : value), schema).meta({ ...meta });
 }
 
 /** A text that fits a pattern, or unset. */
 export function optionalText(options: Common & { pattern: RegExp; accepts: string; printable?: boolean }) {
   const schema = z.string().regex(options.pattern, { error: `expected ${options.accepts}` });
-  return z.preprocess(emptyAsUnset, schema.optional()).meta({ description: options.about, accepts: options.accepts, printable: options.printable ?? false });
+  return z
+    .preprocess(emptyAsUnset, schema.optional())
+    .meta({ description: options.about, accepts: options.accepts, printable: options.printable ?? false });
 }
 
 function emptyAsUnset(value: unknown): unknown {
@@ -100,6 +126,10 @@ function hasProtocol(value: string, protocols: readonly string[]): boolean {
 export function metaOf(field: z.ZodType): EnvFieldMeta {
   const meta = field.meta() ?? {};
   const { accepts, fallback } = meta;
-  const own = { description: meta.description ?? "", accepts: typeof accepts === "string" ? accepts : "", printable: meta["printable"] === true };
+  const own = {
+    description: meta.description ?? "",
+    accepts: typeof accepts === "string" ? accepts : "",
+    printable: meta["printable"] === true,
+  };
   return typeof fallback === "string" ? { ...own, fallback } : own;
 }

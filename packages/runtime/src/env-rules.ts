@@ -12,11 +12,14 @@ export type QueueBackendInput = { NODE_ENV: string; QUEUE_BACKEND?: "redis" | "p
 
 /** The queue backend the variables ask for, or what is wrong with them. */
 export function chooseQueueBackend(env: QueueBackendInput): QueueBackendChoice | { readonly problem: string } {
-  if (env.QUEUE_BACKEND === "redis" && env.REDIS_URL === undefined) return { problem: "REDIS_URL: expected a value with QUEUE_BACKEND=redis, got none" };
+  if (env.QUEUE_BACKEND === "redis" && env.REDIS_URL === undefined)
+    return { problem: "REDIS_URL: expected a value with QUEUE_BACKEND=redis, got none" };
   if (env.QUEUE_BACKEND !== undefined) return { kind: env.QUEUE_BACKEND, why: `QUEUE_BACKEND=${env.QUEUE_BACKEND}` };
   // Two processes of one installation that guess differently split its jobs in two.
   if (env.NODE_ENV === "production") return { problem: "QUEUE_BACKEND: expected redis or postgres with NODE_ENV=production, got none" };
-  return env.REDIS_URL === undefined ? { kind: "postgres", why: "QUEUE_BACKEND and REDIS_URL are unset" } : { kind: "redis", why: "QUEUE_BACKEND is unset and REDIS_URL is set" };
+  return env.REDIS_URL === undefined
+    ? { kind: "postgres", why: "QUEUE_BACKEND and REDIS_URL are unset" }
+    : { kind: "redis", why: "QUEUE_BACKEND is unset and REDIS_URL is set" };
 }
 
 export const ENV_RULES: readonly EnvRule[] = [

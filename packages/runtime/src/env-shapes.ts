@@ -7,12 +7,39 @@ const POSTGRES = ["postgres:", "postgresql:"];
 
 /** Every process. */
 export const processEnv = {
-  NODE_ENV: choice({ values: ["development", "test", "production"], fallback: "development", about: "Kind of installation; production asks for an explicit QUEUE_BACKEND" }),
-  LOG_LEVEL: choice({ values: ["trace", "debug", "info", "warn", "error", "fatal", "silent"], fallback: "info", about: "Least level that is logged" }),
-  HEALTH_HOST: text({ pattern: /^[0-9A-Za-z.:-]{1,255}$/, accepts: "an address or host name", fallback: "127.0.0.1", about: "Address the health server listens on; 0.0.0.0 lets a scraper of the internal network reach it" }),
-  HEALTH_PORT: integer({ min: 0, max: 65_535, fallback: 0, about: "Port of /healthz, /readyz and /metrics; 0 takes a free one and logs it" }),
-  SHUTDOWN_GRACE_MS: integer({ min: 100, max: 10 * 60 * 1000, fallback: 25_000, about: "Time (ms) from SIGTERM to exit; keep it below the platform's own grace period" }),
-  SENTRY_DSN: optionalText({ pattern: /^https?:\/\/\w+(?::\w+)?@[\w.:[\]-]+(?:\/[\w/-]*)?\/\d+$/, accepts: "a Sentry DSN, https://key@host/project", about: "Where alerts go; unset sends none" }),
+  NODE_ENV: choice({
+    values: ["development", "test", "production"],
+    fallback: "development",
+    about: "Kind of installation; production asks for an explicit QUEUE_BACKEND",
+  }),
+  LOG_LEVEL: choice({
+    values: ["trace", "debug", "info", "warn", "error", "fatal", "silent"],
+    fallback: "info",
+    about: "Least level that is logged",
+  }),
+  HEALTH_HOST: text({
+    pattern: /^[0-9A-Za-z.:-]{1,255}$/,
+    accepts: "an address or host name",
+    fallback: "127.0.0.1",
+    about: "Address the health server listens on; 0.0.0.0 lets a scraper of the internal network reach it",
+  }),
+  HEALTH_PORT: integer({
+    min: 0,
+    max: 65_535,
+    fallback: 0,
+    about: "Port of /healthz, /readyz and /metrics; 0 takes a free one and logs it",
+  }),
+  SHUTDOWN_GRACE_MS: integer({
+    min: 100,
+    max: 10 * 60 * 1000,
+    fallback: 25_000,
+    about: "Time (ms) from SIGTERM to exit; keep it below the platform's own grace period",
+  }),
+  SENTRY_DSN: optionalText({
+    pattern: /^https?:\/\/\w+(?::\w+)?@[\w.:[\]-]+(?:\/[\w/-]*)?\/\d+$/,
+    accepts: "a Sentry DSN, https://key@host/project",
+    about: "Where alerts go; unset sends none",
+  }),
 };
 
 /** Every process that uses the database. */
@@ -24,9 +51,17 @@ export const databaseEnv = {
 
 /** Every process that adds or runs jobs. */
 export const queueEnv = {
-  QUEUE_BACKEND: optionalChoice({ values: ["redis", "postgres"], about: "Where BullMQ keeps its jobs; required in production, elsewhere redis when REDIS_URL is set, else postgres" }),
+  QUEUE_BACKEND: optionalChoice({
+    values: ["redis", "postgres"],
+    about: "Where BullMQ keeps its jobs; required in production, elsewhere redis when REDIS_URL is set, else postgres",
+  }),
   REDIS_URL: optionalUrl({ protocols: ["redis:", "rediss:"], about: "Redis, for the redis backend" }),
-  QUEUE_PREFIX: text({ pattern: /^\{[\w.-]+\}[\w.-]*$/, accepts: "a hash-tagged name such as {toolctrl}", fallback: "{toolctrl}", about: "Prefix of every queue key; the same in every process of an installation" }),
+  QUEUE_PREFIX: text({
+    pattern: /^\{[\w.-]+\}[\w.-]*$/,
+    accepts: "a hash-tagged name such as {toolctrl}",
+    fallback: "{toolctrl}",
+    about: "Prefix of every queue key; the same in every process of an installation",
+  }),
 };
 
 /** The drainer. */
@@ -39,18 +74,52 @@ export const outboxEnv = {
   OUTBOX_DONE_RETENTION_HOURS: integer({ min: 1, max: 100 * 366 * 24, fallback: 720, about: "Age (h) at which DONE events are deleted" }),
   OUTBOX_DONE_RETENTION_BATCH_SIZE: clampedInteger({ min: 1, max: 10_000, fallback: 1000, about: "Most rows deleted per retention batch" }),
   OUTBOX_WAKEUP: flag({ fallback: true, about: "Whether publishing wakes the drainer at once; off leaves the polling" }),
-  OUTBOX_LEASE_MS: integer({ min: 1000, max: DAY_MS, fallback: 300_000, about: "How long (ms) a claim is respected when its drainer is silent" }),
-  OUTBOX_CRASH_BUDGET: integer({ min: 1, max: 100, fallback: 6, about: "Leases an event may lose while claimed alone before it is FAILED" }),
-  OUTBOX_LOCK_TIMEOUT_MS: integer({ min: 10, max: 60 * 60 * 1000, fallback: 2000, about: "Longest wait (ms) for a row lock inside an attempt" }),
-  OUTBOX_PULL_WORKER: choice({ values: ["false", "shadow", "true"], fallback: "false", about: "This process's vote for the pull worker; shadow only compares" }),
+  OUTBOX_LEASE_MS: integer({
+    min: 1000,
+    max: DAY_MS,
+    fallback: 300_000,
+    about: "How long (ms) a claim is respected when its drainer is silent",
+  }),
+  OUTBOX_CRASH_BUDGET: integer({
+    min: 1,
+    max: 100,
+    fallback: 6,
+    about: "Leases an event may lose while claimed alone before it is FAILED",
+  }),
+  OUTBOX_LOCK_TIMEOUT_MS: integer({
+    min: 10,
+    max: 60 * 60 * 1000,
+    fallback: 2000,
+    about: "Longest wait (ms) for a row lock inside an attempt",
+  }),
+  OUTBOX_PULL_WORKER: choice({
+    values: ["false", "shadow", "true"],
+    fallback: "false",
+    about: "This process's vote for the pull worker; shadow only compares",
+  }),
 };
 
 /** Every process that runs consumers. */
 export const receiverEnv = {
-  OUTBOX_RESULT_TTL_SECONDS: integer({ min: 1, max: 366 * 24 * 60 * 60, fallback: 86_400, about: "How long (s) a finished delivery is remembered; must exceed the whole retry horizon" }),
-  OUTBOX_CLAIM_TTL_MS: integer({ min: 100, max: 60 * 60 * 1000, fallback: 30_000, about: "How long (ms) a delivery's claim lives unless renewed" }),
+  OUTBOX_RESULT_TTL_SECONDS: integer({
+    min: 1,
+    max: 366 * 24 * 60 * 60,
+    fallback: 86_400,
+    about: "How long (s) a finished delivery is remembered; must exceed the whole retry horizon",
+  }),
+  OUTBOX_CLAIM_TTL_MS: integer({
+    min: 100,
+    max: 60 * 60 * 1000,
+    fallback: 30_000,
+    about: "How long (ms) a delivery's claim lives unless renewed",
+  }),
   OUTBOX_RECEIVER_ATTEMPTS: integer({ min: 1, max: 100, fallback: 8, about: "Tries of a job before it is dead" }),
-  OUTBOX_RECEIVER_BACKOFF_MS: integer({ min: 1, max: DAY_MS, fallback: 5000, about: "Wait (ms) before the first retry of a job; doubles with each" }),
+  OUTBOX_RECEIVER_BACKOFF_MS: integer({
+    min: 1,
+    max: DAY_MS,
+    fallback: 5000,
+    about: "Wait (ms) before the first retry of a job; doubles with each",
+  }),
 };
 
 /** A worker app's queue group: accepted when it names the app's own, refused otherwise, as the app cannot serve the other's queues. */
@@ -58,6 +127,11 @@ export function workerEnv(group: QueueGroup) {
   const schema: z.ZodType<QueueGroup, string> = z
     .enum(QUEUE_GROUPS, { error: `expected one of ${QUEUE_GROUPS.join(", ")}` })
     .refine((value) => value === group, { error: `expected ${group}, the group this app serves` });
-  const meta = { description: "The worker's queue group; must be the one its app serves", accepts: QUEUE_GROUPS.join(", "), fallback: group, printable: true };
+  const meta = {
+    description: "The worker's queue group; must be the one its app serves",
+    accepts: QUEUE_GROUPS.join(", "),
+    fallback: group,
+    printable: true,
+  };
   return { WORKER_QUEUE_GROUP: z.preprocess((value) => (value === undefined ? group : value), schema).meta({ ...meta }) };
 }

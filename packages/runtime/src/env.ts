@@ -15,7 +15,10 @@ type Source = Readonly<Record<string, string | undefined>>;
  * A wrong value is never replaced by a default. Values of variables that may hold a secret are not printed.
  * @throws CodedError `ENV.INVALID` listing every problem at once, those over several variables included; `facts.problems` has the lines.
  */
-export function loadEnv<Shape extends z.ZodRawShape>(schema: z.ZodObject<Shape>, source: Source = process.env): z.infer<z.ZodObject<Shape>> {
+export function loadEnv<Shape extends z.ZodRawShape>(
+  schema: z.ZodObject<Shape>,
+  source: Source = process.env,
+): z.infer<z.ZodObject<Shape>> {
   const names = Object.keys(schema.shape);
   // Absent, not undefined: exact optional fields tell the two apart.
   const input = Object.fromEntries(names.flatMap((name) => (source[name] === undefined ? [] : [[name, source[name]]])));
@@ -60,5 +63,9 @@ function ruleProblems(schema: z.ZodObject, source: Source): string[] {
 }
 
 function invalid(problems: string[]): CodedError {
-  return new CodedError("ENV.INVALID", `expected a valid environment, got ${problems.length} problem(s):\n${problems.map((line) => `  - ${line}`).join("\n")}`, { facts: { problems } });
+  return new CodedError(
+    "ENV.INVALID",
+    `expected a valid environment, got ${problems.length} problem(s):\n${problems.map((line) => `  - ${line}`).join("\n")}`,
+    { facts: { problems } },
+  );
 }

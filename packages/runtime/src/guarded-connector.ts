@@ -37,7 +37,14 @@ export function createGuardedConnector(options: ConnectorOptions): buildConnecto
 
 function connectPinned(addresses: readonly LookupAddress[], target: buildConnector.Options, signal: AbortSignal): Promise<Socket> {
   // The request's own deadline ends a connection attempt; undici's timer would be a second one.
-  const connect = buildConnector({ allowH2: false, timeout: 0, keepAlive: false, autoSelectFamily: true, lookup: pinnedLookup(addresses), signal });
+  const connect = buildConnector({
+    allowH2: false,
+    timeout: 0,
+    keepAlive: false,
+    autoSelectFamily: true,
+    lookup: pinnedLookup(addresses),
+    signal,
+  });
   return new Promise((resolve, reject) => {
     connect(target, (...[error, socket]) => (error === null ? resolve(socket) : reject(error)));
   });
@@ -48,7 +55,11 @@ async function findAllowedAddresses(host: string, port: number, allowed: Allowed
   const family = isIP(host);
   const found = family === 0 ? await lookup(host, { all: true }) : [{ address: host, family }];
   const usable = found.filter(({ address }) => isAllowedTarget(address, port, allowed));
-  if (usable.length === 0) throw blocked(host, found.map(({ address }) => address));
+  if (usable.length === 0)
+    throw blocked(
+      host,
+      found.map(({ address }) => address),
+    );
   return usable;
 }
 
@@ -61,7 +72,9 @@ function pinnedLookup(addresses: readonly LookupAddress[]): LookupFunction {
 }
 
 function blocked(host: string, addresses: string[]): CodedError {
-  return new CodedError("HTTP.BLOCKED_ADDRESS", `expected ${host} to have a public address, got ${addresses.join(", ") || "none"}`, { facts: { host, addresses } });
+  return new CodedError("HTTP.BLOCKED_ADDRESS", `expected ${host} to have a public address, got ${addresses.join(", ") || "none"}`, {
+    facts: { host, addresses },
+  });
 }
 
 function unbracket(hostname: string): string {

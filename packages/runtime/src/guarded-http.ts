@@ -40,7 +40,18 @@ export interface GuardedHttp {
 }
 
 /** They belong to the connection, not to the caller; a wrong one could smuggle a second request or another host past the check. */
-const OWN_HEADERS = new Set(["host", "connection", "content-length", "transfer-encoding", "keep-alive", "upgrade", "te", "trailer", "expect", "accept-encoding"]);
+const OWN_HEADERS = new Set([
+  "host",
+  "connection",
+  "content-length",
+  "transfer-encoding",
+  "keep-alive",
+  "upgrade",
+  "te",
+  "trailer",
+  "expect",
+  "accept-encoding",
+]);
 
 /**
  * Makes the client for all outbound HTTP. It reaches public addresses only, checked and pinned when it connects; follows no redirect;
@@ -82,7 +93,13 @@ async function send(url: URL, request: GuardedRequest, allowed: AllowedTargets, 
   try {
     signal.throwIfAborted();
     const headers = { ...request.headers, "accept-encoding": "identity" };
-    const response = await client.request({ method: request.method, path: url.pathname + url.search, headers, body: request.body ?? null, signal });
+    const response = await client.request({
+      method: request.method,
+      path: url.pathname + url.search,
+      headers,
+      body: request.body ?? null,
+      signal,
+    });
     progress.status = response.statusCode;
     if (response.statusCode >= 300 && response.statusCode < 400) throw redirect(url, response.statusCode);
     const { body, truncated } = await readCapped(response.body, request.maxResponseBytes);
@@ -121,14 +138,20 @@ function checkUrl(text: string): URL {
 
 function checkHeaders(headers: Readonly<Record<string, string>>): Record<string, string> {
   for (const [name, value] of Object.entries(headers)) {
-    const wrong = !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) || OWN_HEADERS.has(name.toLowerCase()) || /[^\t\x20-\x7e\x80-\xff]/.test(value);
-    if (wrong) throw new CodedError("HTTP.BAD_HEADER", `expected a plain header of the caller's own, got ${JSON.stringify(name)}`, { facts: { name } });
+    const wrong =
+      !/^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/.test(name) || OWN_HEADERS.has(name.toLowerCase()) || /[^\t\x20-\x7e\x80-\xff]/.test(value);
+    if (wrong)
+      throw new CodedError("HTTP.BAD_HEADER", `expected a plain header of the caller's own, got ${JSON.stringify(name)}`, {
+        facts: { name },
+      });
   }
   return { ...headers };
 }
 
 function redirect(url: URL, status: number): CodedError {
-  return new CodedError("HTTP.REDIRECT", `expected ${url.origin} to answer itself, got a redirect (${status})`, { facts: { origin: url.origin, status, connected: true } });
+  return new CodedError("HTTP.REDIRECT", `expected ${url.origin} to answer itself, got a redirect (${status})`, {
+    facts: { origin: url.origin, status, connected: true },
+  });
 }
 
 type Failure = { url: URL; deadlineMs: number; signal: AbortSignal; progress: { connected: boolean; status: number | null } };
@@ -137,12 +160,18 @@ function toCodedError(error: unknown, { url, deadlineMs, signal, progress }: Fai
   if (isCodedError(error)) return error;
   const facts = { origin: url.origin, ...progress };
   if (signal.reason instanceof DOMException && signal.reason.name === "TimeoutError") {
-    return new CodedError("HTTP.TIMEOUT", `expected ${url.origin} to finish within ${deadlineMs} ms, it did not`, { facts: { ...facts, deadlineMs }, cause: error });
+    return new CodedError("HTTP.TIMEOUT", `expected ${url.origin} to finish within ${deadlineMs} ms, it did not`, {
+      facts: { ...facts, deadlineMs },
+      cause: error,
+    });
   }
   return new CodedError("HTTP.NETWORK", `expected ${url.origin} to answer, got: ${describeError(error, 300)}`, { facts, cause: error });
 }
 
 function flattenHeaders(headers: Record<string, string | string[] | undefined>): Record<string, string> {
-  const flat = Object.entries(headers).map(([name, value]) => [name.toLowerCase(), Array.isArray(value) ? value.join(", ") : (value ?? "")]);
+  const flat = Object.entries(headers).map(([name, value]) => [
+    name.toLowerCase(),
+    Array.isArray(value) ? value.join(", ") : (value ?? ""),
+  ]);
   return Object.fromEntries(flat) as Record<string, string>;
 }

@@ -71,7 +71,12 @@ async function answer(request: IncomingMessage, response: ServerResponse, option
   const draining = options.isDraining();
   const results = await Promise.all(probes.map(async (probe) => [probe.name, await probe.run()] as const));
   const ready = !draining && results.every(([, result]) => result.ok);
-  send(response, ready ? 200 : 503, { status: ready ? "ready" : "unready", draining, checks: Object.fromEntries(results), ...options.details?.() });
+  send(response, ready ? 200 : 503, {
+    status: ready ? "ready" : "unready",
+    draining,
+    checks: Object.fromEntries(results),
+    ...options.details?.(),
+  });
 }
 
 function createProbe(name: string, check: ReadinessCheck): Probe {

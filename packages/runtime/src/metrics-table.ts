@@ -2,7 +2,12 @@
 export const METRIC_LABELS = ["outcome", "source", "consumer", "queue", "mode", "state", "code"] as const;
 export type MetricLabel = (typeof METRIC_LABELS)[number];
 
-type Declaration = { readonly kind: "counter" | "gauge" | "histogram"; readonly help: string; readonly labels: readonly MetricLabel[]; readonly buckets?: readonly number[] };
+type Declaration = {
+  readonly kind: "counter" | "gauge" | "histogram";
+  readonly help: string;
+  readonly labels: readonly MetricLabel[];
+  readonly buckets?: readonly number[];
+};
 
 const SECONDS = [0.001, 0.005, 0.01, 0.05, 0.1, 0.5, 1, 5, 10, 30, 60];
 
@@ -36,6 +41,8 @@ export const METRICS = {
 } as const satisfies Record<string, Declaration>;
 
 export type MetricName = keyof typeof METRICS;
-export type MetricOfKind<Kind extends Declaration["kind"]> = { [Name in MetricName]: (typeof METRICS)[Name]["kind"] extends Kind ? Name : never }[MetricName];
+export type MetricOfKind<Kind extends Declaration["kind"]> = {
+  [Name in MetricName]: (typeof METRICS)[Name]["kind"] extends Kind ? Name : never;
+}[MetricName];
 /** The labels a metric must be given. */
 export type LabelsOf<Name extends MetricName> = Record<(typeof METRICS)[Name]["labels"][number], string>;

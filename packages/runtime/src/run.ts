@@ -92,7 +92,11 @@ async function closeAll(resources: Array<{ name: string; resource: Closable }>, 
 async function closeOne(name: string, resource: Closable, ms: number, log: Logger): Promise<void> {
   const startedAt = performance.now();
   try {
-    await withDeadline(Promise.resolve().then(() => resource.close(Math.floor(ms * TOLD_SHARE))), ms, () => new Error(`expected ${name} to close within ${ms} ms, it did not`));
+    await withDeadline(
+      Promise.resolve().then(() => resource.close(Math.floor(ms * TOLD_SHARE))),
+      ms,
+      () => new Error(`expected ${name} to close within ${ms} ms, it did not`),
+    );
     log.debug({ name, ms: Math.round(performance.now() - startedAt) }, "closed");
   } catch (error) {
     log.error({ err: error, name }, "closing failed; going on");

@@ -6,7 +6,14 @@ import { describe, expect, onTestFinished, test } from "vitest";
 import { createAlerts } from "../src/alerts.ts";
 import { createLogger } from "../src/logger.ts";
 
-type SentryEvent = { message?: string; fingerprint?: string[]; level?: string; extra?: Record<string, unknown>; tags?: Record<string, string>; exception?: { values: Array<{ value: string }> } };
+type SentryEvent = {
+  message?: string;
+  fingerprint?: string[];
+  level?: string;
+  extra?: Record<string, unknown>;
+  tags?: Record<string, string>;
+  exception?: { values: Array<{ value: string }> };
+};
 
 /** A real HTTP server in the place of Sentry. */
 async function startSentry(answer = true): Promise<{ dsn: string; raw: string[]; events(): SentryEvent[]; arrived(): Promise<void> }> {
@@ -85,7 +92,10 @@ describe("createAlerts", () => {
     alerts.unroutable("a.b.c", { eventId: "e-1" });
     alerts.error(new Error("boom"), {});
     await alerts.close(0);
-    expect(lines.map((line) => JSON.parse(line) as object)).toEqual([expect.objectContaining({ level: "error", type: "a.b.c", eventId: "e-1" }), expect.objectContaining({ level: "error", err: expect.objectContaining({ message: "boom" }) })]);
+    expect(lines.map((line) => JSON.parse(line) as object)).toEqual([
+      expect.objectContaining({ level: "error", type: "a.b.c", eventId: "e-1" }),
+      expect.objectContaining({ level: "error", err: expect.objectContaining({ message: "boom" }) }),
+    ]);
   });
 
   test("a DSN that is no DSN is logged and nothing is thrown", async () => {

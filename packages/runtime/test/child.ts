@@ -12,7 +12,9 @@ export interface Child {
 
 /** Runs a fixture as a real process; it is killed when the test ends. */
 export function startFixture(name: string, words: string[] = []): Child {
-  const child = spawn(process.execPath, ["--conditions=source", `${import.meta.dirname}/fixtures/${name}`, ...words], { stdio: ["ignore", "pipe", "pipe"] });
+  const child = spawn(process.execPath, ["--conditions=source", `${import.meta.dirname}/fixtures/${name}`, ...words], {
+    stdio: ["ignore", "pipe", "pipe"],
+  });
   onTestFinished(() => void child.kill("SIGKILL"));
   const lines: string[] = [];
   const waiting = new Set<() => void>();

@@ -50,15 +50,26 @@ describe("loadEnv", () => {
       WORKER_QUEUE_GROUP: "mail",
     });
     expect(namesOf(problems)).toEqual(
-      ["DATABASE_URL", "LOG_LEVEL", "OUTBOX_DISPATCH_BATCH_SIZE", "OUTBOX_LOCK_TIMEOUT_MS", "OUTBOX_WAKEUP", "QUEUE_BACKEND", "WORKER_QUEUE_GROUP"].toSorted(),
+      [
+        "DATABASE_URL",
+        "LOG_LEVEL",
+        "OUTBOX_DISPATCH_BATCH_SIZE",
+        "OUTBOX_LOCK_TIMEOUT_MS",
+        "OUTBOX_WAKEUP",
+        "QUEUE_BACKEND",
+        "WORKER_QUEUE_GROUP",
+      ].toSorted(),
     );
   });
 
-  test.each(["", " ", "abc", "-1", "+5", "1.5", "1e3", "0x10", "007", " 5", "5 ", "١٠", "9999999999999999999", "NaN", "null"])("refuses %j as a number and never takes the default", (value) => {
-    for (const name of ["OUTBOX_DISPATCH_INTERVAL_MS", "OUTBOX_MAX_RETRIES", "OUTBOX_DONE_RETENTION_BATCH_SIZE", "HEALTH_PORT"]) {
-      expect(namesOf(problemsOf({ ...least, [name]: value }))).toEqual([name]);
-    }
-  });
+  test.each(["", " ", "abc", "-1", "+5", "1.5", "1e3", "0x10", "007", " 5", "5 ", "١٠", "9999999999999999999", "NaN", "null"])(
+    "refuses %j as a number and never takes the default",
+    (value) => {
+      for (const name of ["OUTBOX_DISPATCH_INTERVAL_MS", "OUTBOX_MAX_RETRIES", "OUTBOX_DONE_RETENTION_BATCH_SIZE", "HEALTH_PORT"]) {
+        expect(namesOf(problemsOf({ ...least, [name]: value }))).toEqual([name]);
+      }
+    },
+  );
 
   test("takes any number inside the bounds and refuses any outside", () => {
     fc.assert(
@@ -69,7 +80,12 @@ describe("loadEnv", () => {
     );
   });
 
-  test.each([["0", 1], ["1", 1], ["10000", 10_000], ["20000", 10_000]])("clamps a retention batch size of %s to %i", (value, expected) => {
+  test.each([
+    ["0", 1],
+    ["1", 1],
+    ["10000", 10_000],
+    ["20000", 10_000],
+  ])("clamps a retention batch size of %s to %i", (value, expected) => {
     expect(loadEnv(everything, { ...least, OUTBOX_DONE_RETENTION_BATCH_SIZE: value }).OUTBOX_DONE_RETENTION_BATCH_SIZE).toBe(expected);
   });
 
@@ -84,15 +100,24 @@ describe("loadEnv", () => {
 
   test("takes an empty optional variable as unset, as Compose writes it", () => {
     const env = loadEnv(everything, { ...least, REDIS_URL: "", SENTRY_DSN: "", DATABASE_DIRECT_URL: "", QUEUE_BACKEND: "" });
-    expect([env.REDIS_URL, env.SENTRY_DSN, env.DATABASE_DIRECT_URL, env.QUEUE_BACKEND]).toEqual([undefined, undefined, undefined, undefined]);
+    expect([env.REDIS_URL, env.SENTRY_DSN, env.DATABASE_DIRECT_URL, env.QUEUE_BACKEND]).toEqual([
+      undefined,
+      undefined,
+      undefined,
+      undefined,
+    ]);
   });
 
-  test.each([["https://abc123@o1.ingest.sentry.io/42", 0], ["http://public@127.0.0.1:9000/1", 0], ["http://public@[::1]:9000/sub/path/1", 0], ["https://sentry.io/42", 1], ["https://abc@sentry.io", 1], ["abc", 1]])(
-    "a Sentry DSN of %s has %i problems, as a wrong one would silently send nothing",
-    (dsn, count) => {
-      expect(problemsOf({ SENTRY_DSN: dsn }, z.object(processEnv))).toHaveLength(count);
-    },
-  );
+  test.each([
+    ["https://abc123@o1.ingest.sentry.io/42", 0],
+    ["http://public@127.0.0.1:9000/1", 0],
+    ["http://public@[::1]:9000/sub/path/1", 0],
+    ["https://sentry.io/42", 1],
+    ["https://abc@sentry.io", 1],
+    ["abc", 1],
+  ])("a Sentry DSN of %s has %i problems, as a wrong one would silently send nothing", (dsn, count) => {
+    expect(problemsOf({ SENTRY_DSN: dsn }, z.object(processEnv))).toHaveLength(count);
+  });
 
   test("ignores variables the schema does not name", () => {
     expect(loadEnv(z.strictObject(receiverEnv), { PATH: "/bin", OUTBOX_CLAIM_TTL_MS: "500" }).OUTBOX_CLAIM_TTL_MS).toBe(500);
@@ -104,9 +129,12 @@ describe("loadEnv", () => {
     expect(namesOf(problemsOf({ WORKER_QUEUE_GROUP: "general" }, z.object(workerEnv("mail"))))).toEqual(["WORKER_QUEUE_GROUP"]);
   });
 
-  test.each(["toolctrl", "{}", "{a:b}", "a:{b}", ""])("refuses the queue prefix %j, which is not hash-tagged or would break keys", (prefix) => {
-    expect(namesOf(problemsOf({ ...least, QUEUE_PREFIX: prefix }))).toEqual(["QUEUE_PREFIX"]);
-  });
+  test.each(["toolctrl", "{}", "{a:b}", "a:{b}", ""])(
+    "refuses the queue prefix %j, which is not hash-tagged or would break keys",
+    (prefix) => {
+      expect(namesOf(problemsOf({ ...least, QUEUE_PREFIX: prefix }))).toEqual(["QUEUE_PREFIX"]);
+    },
+  );
 });
 
 describe("resolveQueueBackend", () => {

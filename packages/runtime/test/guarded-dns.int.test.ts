@@ -38,7 +38,10 @@ test("the address that was checked is the one connected to: a second answer is n
 test("each request checks anew: a name that changed to an inner address is refused", async () => {
   const { peer, request } = await setUp([[LOOPBACK], [METADATA]]);
   await request();
-  await expect(request()).rejects.toMatchObject({ code: "HTTP.BLOCKED_ADDRESS", facts: { host: "rebind.test", addresses: ["169.254.169.254"] } });
+  await expect(request()).rejects.toMatchObject({
+    code: "HTTP.BLOCKED_ADDRESS",
+    facts: { host: "rebind.test", addresses: ["169.254.169.254"] },
+  });
   expect(peer.connections()).toBe(1);
 });
 

@@ -1,42 +1,69 @@
-import type { ServerResponse } from "node:http";
-import { gzipSync } from "node:zlib";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { createGuardedHttp, type GuardedHttp, type GuardedRequest } from "../src/guarded-http.ts";
-import { startFixture } from "./child.ts";
+import { createGuardedHttp, type GuardedRequest } from "../src/guarded-http.ts";
+import { client, LIMITS } from "./guarded-client.ts";
 import { startHttpPeer, startTcpPeer } from "./peers.ts";
-
-const LIMITS = { method: "GET", deadlineMs: 10_000, maxResponseBytes: 64 * 1024 } as const;
-
-function client(...ports: number[]): GuardedHttp {
-  const http = createGuardedHttp({ allow: ports.map((port) => `127.0.0.1:${port}`) });
-  onTestFinished(() => http.close());
-  return http;
-}
 
 describe("what may be reached", () => {
   const HOSTS = [
-    "127.0.0.1", "127.1", "127.0.0.1.", "0x7f000001", "0x7f.1", "2130706433", "0177.0.0.1", "017700000001", "0", "0.0.0.0", "127.255.255.254",
-    "１２７.０.０.１", "①②⑦.0.0.1", "127。0。0。1", "%31%32%37.0.0.1", "localhost", "LOCALHOST",
-    "[::1]", "[::]", "[::ffff:127.0.0.1]", "[::ffff:7f00:1]", "[0:0:0:0:0:ffff:7f00:0001]", "[::127.0.0.1]", "[64:ff9b::127.0.0.1]", "[2002:7f00:1::]", "[fe80::1]", "[fd00::1]",
-    "169.254.169.254", "[::ffff:169.254.169.254]", "0xa9fea9fe", "10.0.0.1", "172.16.0.1", "192.168.0.1", "100.100.100.200",
+    "127.0.0.1",
+    "127.1",
+    "127.0.0.1.",
+    "0x7f000001",
+    "0x7f.1",
+    "2130706433",
+    "0177.0.0.1",
+    "017700000001",
+    "0",
+    "0.0.0.0",
+    "127.255.255.254",
+    "１２７.０.０.１",
+    "①②⑦.0.0.1",
+    "127。0。0。1",
+    "%31%32%37.0.0.1",
+    "localhost",
+    "LOCALHOST",
+    "[::1]",
+    "[::]",
+    "[::ffff:127.0.0.1]",
+    "[::ffff:7f00:1]",
+    "[0:0:0:0:0:ffff:7f00:0001]",
+    "[::127.0.0.1]",
+    "[64:ff9b::127.0.0.1]",
+    "[2002:7f00:1::]",
+    "[fe80::1]",
+    "[fd00::1]",
+    "169.254.169.254",
+    "[::ffff:169.254.169.254]",
+    "0xa9fea9fe",
+    "10.0.0.1",
+    "172.16.0.1",
+    "192.168.0.1",
+    "100.100.100.200",
   ];
 
   test.each(HOSTS)("%s is refused before anything is connected", async (host) => {
     const ipv4 = await startHttpPeer((_request, response) => response.end("inner"));
     const url = `http://${host}:${ipv4.port}/latest/meta-data`;
-    const failure = await client().request({ ...LIMITS, url }).catch((error: unknown) => error);
+    const failure = await client()
+      .request({ ...LIMITS, url })
+      .catch((error: unknown) => error);
     expect(failure).toMatchObject({ code: "HTTP.BLOCKED_ADDRESS", retry: false });
     expect(ipv4.connections()).toBe(0);
   });
 
   test("a name with a trailing dot, which only some resolvers know, reaches nothing either", async () => {
     const peer = await startHttpPeer((_request, response) => response.end("inner"));
-    await expect(client().request({ ...LIMITS, url: `http://localhost.:${peer.port}/` })).rejects.toMatchObject({ code: expect.stringMatching(/^HTTP\.(?:BLOCKED_ADDRESS|NETWORK)$/) });
+    await expect(client().request({ ...LIMITS, url: `http://localhost.:${peer.port}/` })).rejects.toMatchObject({
+      code: expect.stringMatching(/^HTTP\.(?:BLOCKED_ADDRESS|NETWORK)$/),
+    });
     expect(peer.connections()).toBe(0);
   });
 
   test("an exception opens its address and port alone, by name and by literal", async () => {
-    const [open, other] = [await startHttpPeer((_request, response) => response.end("ok")), await startHttpPeer((_request, response) => response.end("inner"))];
+    const [open, other] = [
+      await startHttpPeer((_request, response) => response.end("ok")),
+      await startHttpPeer((_request, response) => response.end("inner")),
+    ];
     const http = client(open.port);
     for (const host of ["127.0.0.1", "localhost", "[::ffff:127.0.0.1]", "2130706433"]) {
       expect((await http.request({ ...LIMITS, url: `http://${host}:${open.port}/` })).body.toString()).toBe("ok");
@@ -45,12 +72,22 @@ describe("what may be reached", () => {
     expect(other.connections()).toBe(0);
   });
 
-  test.each(["ftp://example.com/", "file:///etc/passwd", "data:text/plain,x", "javascript:1", "//example.com/", "/path", "", "http://", "http://user:pw@example.com/", "http://user@example.com/", "http://[::1%25lo]/", "http://127.0.0.1:99999/"])(
-    "%j is no URL to send to",
-    async (url) => {
-      await expect(client().request({ ...LIMITS, url })).rejects.toMatchObject({ code: "HTTP.BAD_URL" });
-    },
-  );
+  test.each([
+    "ftp://example.com/",
+    "file:///etc/passwd",
+    "data:text/plain,x",
+    "javascript:1",
+    "//example.com/",
+    "/path",
+    "",
+    "http://",
+    "http://user:pw@example.com/",
+    "http://user@example.com/",
+    "http://[::1%25lo]/",
+    "http://127.0.0.1:99999/",
+  ])("%j is no URL to send to", async (url) => {
+    await expect(client().request({ ...LIMITS, url })).rejects.toMatchObject({ code: "HTTP.BAD_URL" });
+  });
 
   test("a proxy of the environment is not used", async () => {
     const proxy = await startHttpPeer((_request, response) => response.end("proxied"));
@@ -65,19 +102,32 @@ describe("what may be reached", () => {
   });
 
   test("a name that does not resolve is a network failure that may be tried again", async () => {
-    await expect(client().request({ ...LIMITS, url: "http://no-such-host.invalid/" })).rejects.toMatchObject({ code: "HTTP.NETWORK", retry: true, facts: { connected: false } });
+    await expect(client().request({ ...LIMITS, url: "http://no-such-host.invalid/" })).rejects.toMatchObject({
+      code: "HTTP.NETWORK",
+      retry: true,
+      facts: { connected: false },
+    });
   });
 });
 
 describe("redirects", () => {
-  test.each([300, 301, 302, 303, 304, 305, 307, 308])("%i is a failure, and the second host sees no request although it is allowed", async (status) => {
-    const second = await startHttpPeer((_request, response) => response.end("inner"));
-    const first = await startHttpPeer((_request, response) => response.writeHead(status, { location: `${second.url}/admin` }).end(status === 304 ? "" : "x".repeat(100_000)));
-    const http = client(first.port, second.port);
-    await expect(http.request({ ...LIMITS, method: "POST", url: first.url, body: "{}" })).rejects.toMatchObject({ code: "HTTP.REDIRECT", retry: false, facts: { status } });
-    expect(second.connections()).toBe(0);
-    expect(first.requests).toHaveLength(1);
-  });
+  test.each([300, 301, 302, 303, 304, 305, 307, 308])(
+    "%i is a failure, and the second host sees no request although it is allowed",
+    async (status) => {
+      const second = await startHttpPeer((_request, response) => response.end("inner"));
+      const first = await startHttpPeer((_request, response) =>
+        response.writeHead(status, { location: `${second.url}/admin` }).end(status === 304 ? "" : "x".repeat(100_000)),
+      );
+      const http = client(first.port, second.port);
+      await expect(http.request({ ...LIMITS, method: "POST", url: first.url, body: "{}" })).rejects.toMatchObject({
+        code: "HTTP.REDIRECT",
+        retry: false,
+        facts: { status },
+      });
+      expect(second.connections()).toBe(0);
+      expect(first.requests).toHaveLength(1);
+    },
+  );
 });
 
 test("the endless body of a redirect is not read, and its connection is closed", async () => {
@@ -92,27 +142,60 @@ test("the endless body of a redirect is not read, and its connection is closed",
 
 describe("what is sent", () => {
   test("method, path, headers and the exact bytes of the body arrive", async () => {
-    const peer = await startHttpPeer((_request, response) => response.writeHead(201, { "X-Seen": "1", "set-cookie": ["a=1", "b=2"] }).end("made"));
+    const peer = await startHttpPeer((_request, response) =>
+      response.writeHead(201, { "X-Seen": "1", "set-cookie": ["a=1", "b=2"] }).end("made"),
+    );
     const body = Buffer.from('{"n": 1.0,\t"s":"é\u2028"}');
-    const answer = await client(peer.port).request({ ...LIMITS, method: "POST", url: `${peer.url}/hooks/a%20b?x=1&y#fragment`, headers: { "Webhook-Id": "msg_1", "content-type": "application/json" }, body });
-    expect(peer.requests).toMatchObject([{ method: "POST", path: "/hooks/a%20b?x=1&y", headers: { "webhook-id": "msg_1", "content-type": "application/json", host: `127.0.0.1:${peer.port}` } }]);
+    const answer = await client(peer.port).request({
+      ...LIMITS,
+      method: "POST",
+      url: `${peer.url}/hooks/a%20b?x=1&y#fragment`,
+      headers: { "Webhook-Id": "msg_1", "content-type": "application/json" },
+      body,
+    });
+    expect(peer.requests).toMatchObject([
+      {
+        method: "POST",
+        path: "/hooks/a%20b?x=1&y",
+        headers: { "webhook-id": "msg_1", "content-type": "application/json", host: `127.0.0.1:${peer.port}` },
+      },
+    ]);
     expect(peer.requests[0]?.body.equals(body)).toBe(true);
-    expect(answer).toEqual({ status: 201, headers: expect.objectContaining({ "x-seen": "1", "set-cookie": "a=1, b=2" }), body: Buffer.from("made"), truncated: false });
+    expect(answer).toEqual({
+      status: 201,
+      headers: expect.objectContaining({ "x-seen": "1", "set-cookie": "a=1, b=2" }),
+      body: Buffer.from("made"),
+      truncated: false,
+    });
   });
 
-  test.each([["Host", "inner.test"], ["host", "x"], ["Transfer-Encoding", "chunked"], ["Content-Length", "1"], ["Connection", "upgrade"], ["a b", "x"], ["x-ok", "a\r\nhost: inner.test"], ["x-ok", "\u0000"], ["", "x"]])(
-    "the header %j: %j is refused before anything is connected",
-    async (name, value) => {
-      const peer = await startHttpPeer((_request, response) => response.end());
-      await expect(client(peer.port).request({ ...LIMITS, url: peer.url, headers: { [name]: value } })).rejects.toMatchObject({ code: "HTTP.BAD_HEADER" });
-      expect(peer.connections()).toBe(0);
-    },
-  );
+  test.each([
+    ["Host", "inner.test"],
+    ["host", "x"],
+    ["Transfer-Encoding", "chunked"],
+    ["Content-Length", "1"],
+    ["Connection", "upgrade"],
+    ["a b", "x"],
+    ["x-ok", "a\r\nhost: inner.test"],
+    ["x-ok", "\u0000"],
+    ["", "x"],
+  ])("the header %j: %j is refused before anything is connected", async (name, value) => {
+    const peer = await startHttpPeer((_request, response) => response.end());
+    await expect(client(peer.port).request({ ...LIMITS, url: peer.url, headers: { [name]: value } })).rejects.toMatchObject({
+      code: "HTTP.BAD_HEADER",
+    });
+    expect(peer.connections()).toBe(0);
+  });
 
   test("a status of 4xx and 5xx is an answer, for the caller to judge", async () => {
-    const peer = await startHttpPeer((request, response) => response.writeHead(Number(request.url?.slice(1)), { "retry-after": "120" }).end("why"));
+    const peer = await startHttpPeer((request, response) =>
+      response.writeHead(Number(request.url?.slice(1)), { "retry-after": "120" }).end("why"),
+    );
     for (const status of [400, 404, 410, 429, 500, 503]) {
-      expect(await client(peer.port).request({ ...LIMITS, url: `${peer.url}/${status}` })).toMatchObject({ status, headers: { "retry-after": "120" } });
+      expect(await client(peer.port).request({ ...LIMITS, url: `${peer.url}/${status}` })).toMatchObject({
+        status,
+        headers: { "retry-after": "120" },
+      });
     }
   });
 
@@ -121,95 +204,6 @@ describe("what is sent", () => {
     const http = client(peer.port);
     for (let n = 0; n < 3; n += 1) await http.request({ ...LIMITS, url: peer.url });
     expect(peer.connections()).toBe(3);
-  });
-});
-
-describe("limits", () => {
-  const short = { ...LIMITS, deadlineMs: 300 };
-
-  test("a body that drips for ever ends at the total deadline", async () => {
-    const closed = Promise.withResolvers<void>();
-    const peer = await startHttpPeer((_request, response) => {
-      const timer = setInterval(() => response.write("x"), 20);
-      response.on("close", () => {
-        clearInterval(timer);
-        closed.resolve();
-      });
-    });
-    await expect(client(peer.port).request({ ...short, url: peer.url })).rejects.toMatchObject({ code: "HTTP.TIMEOUT", retry: true, facts: { connected: true, status: 200 } });
-    await closed.promise;
-  });
-
-  test("headers that drip or never come end at the total deadline", async () => {
-    for (const start of ["", "HTTP/1.1 200 OK\r\n"]) {
-      const closed = Promise.withResolvers<void>();
-      const peer = await startTcpPeer((socket) => {
-        socket.write(start);
-        const timer = setInterval(() => start !== "" && socket.write("x-a: b\r\n"), 20);
-        socket.on("data", () => undefined).on("close", () => {
-          clearInterval(timer);
-          closed.resolve();
-        });
-      });
-      await expect(client(peer.port).request({ ...short, url: `http://127.0.0.1:${peer.port}/` })).rejects.toMatchObject({ code: "HTTP.TIMEOUT", facts: { connected: true, status: null } });
-      await closed.promise;
-    }
-  });
-
-  test("a TLS handshake that never ends does so at the deadline, and its connection is closed", async () => {
-    const closed = Promise.withResolvers<void>();
-    const peer = await startTcpPeer((socket) => socket.on("data", () => undefined).on("close", () => closed.resolve()));
-    await expect(client(peer.port).request({ ...short, url: `https://localhost:${peer.port}/` })).rejects.toMatchObject({ code: "HTTP.TIMEOUT", facts: { connected: false } });
-    await closed.promise;
-  });
-
-  test("an endless body is cut at the cap, and its connection is closed", async () => {
-    const closed = Promise.withResolvers<void>();
-    const chunk = Buffer.alloc(16_384, "x");
-    const peer = await startHttpPeer((_request, response) => {
-      const pump = (): void => {
-        while (!response.destroyed && response.write(chunk));
-      };
-      response.on("drain", pump).on("close", () => closed.resolve());
-      pump();
-    });
-    const answer = await client(peer.port).request({ ...LIMITS, maxResponseBytes: 100_000, url: peer.url });
-    expect([answer.status, answer.body.length, answer.truncated]).toEqual([200, 100_000, true]);
-    await closed.promise;
-  });
-
-  test("a body of exactly the cap is whole, and a cap of 0 keeps nothing", async () => {
-    const peer = await startHttpPeer((_request, response) => response.end("12345"));
-    const read = (maxResponseBytes: number) => client(peer.port).request({ ...LIMITS, maxResponseBytes, url: peer.url });
-    expect(await read(5)).toMatchObject({ body: Buffer.from("12345"), truncated: false });
-    expect(await read(4)).toMatchObject({ body: Buffer.from("1234"), truncated: true });
-    expect(await read(0)).toMatchObject({ body: Buffer.alloc(0), truncated: true });
-  });
-
-  test("50 MB in a small gzip body and 50 MB plain leave the process within 20 MiB of its size", async () => {
-    const small = gzipSync(Buffer.alloc(50 * 1024 * 1024));
-    const chunk = Buffer.alloc(1024 * 1024, "x");
-    const answers = {
-      gzip: (response: ServerResponse) => response.writeHead(200, { "content-encoding": "gzip" }).end(small),
-      plain: (response: ServerResponse) => {
-        for (let n = 0; n < 50; n += 1) response.write(chunk);
-        response.end();
-      },
-    };
-    for (const [name, answer] of Object.entries(answers)) {
-      const peer = await startHttpPeer((request, response) => (request.url === "/small" ? response.end("ok") : answer(response)));
-      const child = startFixture("read-response.ts", [String(peer.port), "65536"]);
-      const report = JSON.parse(await child.line("grownMiB")) as { kept: number; grownMiB: number; status: number };
-      expect(report, name).toMatchObject({ status: 200, kept: Math.min(65_536, name === "gzip" ? small.length : 65_536) });
-      expect(report.grownMiB, name).toBeLessThan(20);
-      expect(peer.requests.at(-1)?.headers["accept-encoding"]).toBe("identity");
-      await child.exit();
-    }
-  });
-
-  test("headers without bound are refused", async () => {
-    const peer = await startHttpPeer((_request, response) => response.writeHead(200, { "x-large": "x".repeat(100_000) }).end());
-    await expect(client(peer.port).request({ ...LIMITS, url: peer.url })).rejects.toMatchObject({ code: "HTTP.NETWORK" });
   });
 });
 
@@ -224,13 +218,17 @@ describe("failures", () => {
   test("a connection cut after the request says that the outcome is unknown", async () => {
     for (const reply of ["", "HTTP/1.1 200 OK\r\ncontent-length: 100\r\n\r\nhalf"]) {
       const peer = await startTcpPeer((socket) => socket.once("data", () => socket.end(reply)));
-      await expect(client(peer.port).request({ ...LIMITS, method: "POST", body: "x", url: `http://127.0.0.1:${peer.port}/` })).rejects.toMatchObject({ code: "HTTP.NETWORK", retry: true, facts: { connected: true } });
+      await expect(
+        client(peer.port).request({ ...LIMITS, method: "POST", body: "x", url: `http://127.0.0.1:${peer.port}/` }),
+      ).rejects.toMatchObject({ code: "HTTP.NETWORK", retry: true, facts: { connected: true } });
     }
   });
 
   test("an answer that is no HTTP is a network failure", async () => {
     const peer = await startTcpPeer((socket) => socket.once("data", () => socket.end("220 smtp ready\r\n")));
-    await expect(client(peer.port).request({ ...LIMITS, url: `http://127.0.0.1:${peer.port}/` })).rejects.toMatchObject({ code: "HTTP.NETWORK" });
+    await expect(client(peer.port).request({ ...LIMITS, url: `http://127.0.0.1:${peer.port}/` })).rejects.toMatchObject({
+      code: "HTTP.NETWORK",
+    });
   });
 
   test("the caller's signal ends a request, and an aborted one sends nothing", async () => {

@@ -6,7 +6,9 @@ import { createMetrics } from "../src/metrics.ts";
 
 type Answer = { status: number; type: string; body: string };
 
-async function start(options: Partial<HealthOptions>): Promise<{ get(path: string, method?: string): Promise<Answer>; port: number; close(): Promise<void> }> {
+async function start(
+  options: Partial<HealthOptions>,
+): Promise<{ get(path: string, method?: string): Promise<Answer>; port: number; close(): Promise<void> }> {
   const server = await startHealthServer({
     port: 0,
     log: createLogger({ app: "test", level: "silent" }),
@@ -21,7 +23,13 @@ async function start(options: Partial<HealthOptions>): Promise<{ get(path: strin
       const call = request({ port: server.port, host: "127.0.0.1", path, method }, (response) => {
         const chunks: Buffer[] = [];
         response.on("data", (chunk: Buffer) => chunks.push(chunk));
-        response.on("end", () => resolve({ status: response.statusCode ?? 0, type: response.headers["content-type"] ?? "", body: Buffer.concat(chunks).toString() }));
+        response.on("end", () =>
+          resolve({
+            status: response.statusCode ?? 0,
+            type: response.headers["content-type"] ?? "",
+            body: Buffer.concat(chunks).toString(),
+          }),
+        );
       });
       call.on("error", reject).end();
     });
@@ -33,7 +41,15 @@ const never = (): Promise<never> => new Promise(() => undefined);
 describe("/healthz", () => {
   test("answers 200 and asks no dependency, also while draining", async () => {
     let asked = 0;
-    const { get } = await start({ isDraining: () => true, checks: { database: async () => { asked += 1; throw new Error("away"); } } });
+    const { get } = await start({
+      isDraining: () => true,
+      checks: {
+        database: async () => {
+          asked += 1;
+          throw new Error("away");
+        },
+      },
+    });
     expect((await get("/healthz")).status).toBe(200);
     expect(asked).toBe(0);
   });
@@ -41,23 +57,38 @@ describe("/healthz", () => {
 
 describe("/readyz", () => {
   test("is 200 when every check passes, and names them", async () => {
-    const { get } = await start({ checks: { database: async () => undefined, queue: async () => undefined }, details: () => ({ drainer: "batch" }) });
+    const { get } = await start({
+      checks: { database: async () => undefined, queue: async () => undefined },
+      details: () => ({ drainer: "batch" }),
+    });
     const answer = await get("/readyz?verbose");
     expect(answer.status).toBe(200);
-    expect(JSON.parse(answer.body)).toMatchObject({ status: "ready", draining: false, drainer: "batch", checks: { database: { ok: true }, queue: { ok: true } } });
+    expect(JSON.parse(answer.body)).toMatchObject({
+      status: "ready",
+      draining: false,
+      drainer: "batch",
+      checks: { database: { ok: true }, queue: { ok: true } },
+    });
   });
 
   test("is 503 when one fails, with its reason, and the others are still told", async () => {
     const { get } = await start({
       checks: {
         database: async () => undefined,
-        queue: async () => { throw new Error("READONLY"); },
-        store: () => { throw new Error("thrown at once"); },
+        queue: async () => {
+          throw new Error("READONLY");
+        },
+        store: () => {
+          throw new Error("thrown at once");
+        },
       },
     });
     const answer = await get("/readyz");
     expect(answer.status).toBe(503);
-    expect(JSON.parse(answer.body)).toMatchObject({ status: "unready", checks: { database: { ok: true }, queue: { ok: false, error: "READONLY" }, store: { ok: false, error: "thrown at once" } } });
+    expect(JSON.parse(answer.body)).toMatchObject({
+      status: "unready",
+      checks: { database: { ok: true }, queue: { ok: false, error: "READONLY" }, store: { ok: false, error: "thrown at once" } },
+    });
   });
 
   test("is 503 while draining although every check passes", async () => {
@@ -69,8 +100,14 @@ describe("/readyz", () => {
     const [first, second] = [Promise.withResolvers<void>(), Promise.withResolvers<void>()];
     const { get } = await start({
       checks: {
-        a: async () => { first.resolve(); await second.promise; },
-        b: async () => { second.resolve(); await first.promise; },
+        a: async () => {
+          first.resolve();
+          await second.promise;
+        },
+        b: async () => {
+          second.resolve();
+          await first.promise;
+        },
       },
     });
     expect((await get("/readyz")).status).toBe(200);
@@ -78,16 +115,32 @@ describe("/readyz", () => {
 
   test("bounds a check that never answers, does not start it again for every probe, and leaves liveness alone", async () => {
     let started = 0;
-    const { get } = await start({ checks: { hangs: () => { started += 1; return never(); }, fine: async () => undefined } });
+    const { get } = await start({
+      checks: {
+        hangs: () => {
+          started += 1;
+          return never();
+        },
+        fine: async () => undefined,
+      },
+    });
     const probes = await Promise.all([get("/readyz"), get("/readyz"), get("/readyz"), get("/healthz")]);
     expect(probes.map(({ status }) => status)).toEqual([503, 503, 503, 200]);
-    expect(JSON.parse(probes[0].body)).toMatchObject({ checks: { hangs: { ok: false, error: expect.stringContaining("expected an answer") }, fine: { ok: true } } });
+    expect(JSON.parse(probes[0].body)).toMatchObject({
+      checks: { hangs: { ok: false, error: expect.stringContaining("expected an answer") }, fine: { ok: true } },
+    });
     expect(started).toBe(1);
   });
 
   test("turns green again by itself when the dependency is back", async () => {
     let away = true;
-    const { get } = await start({ checks: { database: async () => { if (away) throw new Error("away"); } } });
+    const { get } = await start({
+      checks: {
+        database: async () => {
+          if (away) throw new Error("away");
+        },
+      },
+    });
     expect((await get("/readyz")).status).toBe(503);
     away = false;
     expect((await get("/readyz")).status).toBe(200);
@@ -99,11 +152,22 @@ describe("the server", () => {
     const metrics = createMetrics({ processMetrics: false });
     metrics.add("outbox_claims_total", 4);
     const { get } = await start({ metrics });
-    expect(await get("/metrics")).toMatchObject({ status: 200, type: expect.stringContaining("text/plain"), body: expect.stringContaining("outbox_claims_total 4") });
+    expect(await get("/metrics")).toMatchObject({
+      status: 200,
+      type: expect.stringContaining("text/plain"),
+      body: expect.stringContaining("outbox_claims_total 4"),
+    });
   });
 
   test("answers 500 and lives on when the metrics cannot be read", async () => {
-    const { get } = await start({ metrics: { contentType: "text/plain", text: async () => { throw new Error("no"); } } });
+    const { get } = await start({
+      metrics: {
+        contentType: "text/plain",
+        text: async () => {
+          throw new Error("no");
+        },
+      },
+    });
     expect((await get("/metrics")).status).toBe(500);
     expect((await get("/healthz")).status).toBe(200);
   });
@@ -116,7 +180,14 @@ describe("the server", () => {
 
   test("closes although a probe is still open, and frees the port", async () => {
     const asked = Promise.withResolvers<void>();
-    const { get, close } = await start({ checks: { hangs: () => { asked.resolve(); return never(); } } });
+    const { get, close } = await start({
+      checks: {
+        hangs: () => {
+          asked.resolve();
+          return never();
+        },
+      },
+    });
     const open = get("/readyz");
     await asked.promise;
     await Promise.all([close(), expect(open).rejects.toThrow(/socket|ECONN/)]);

@@ -4,14 +4,20 @@ import { createLogger } from "../src/logger.ts";
 
 function capture(level = "info"): { lines: Array<Record<string, unknown>>; log: ReturnType<typeof createLogger> } {
   const lines: Array<Record<string, unknown>> = [];
-  const log = createLogger({ app: "test-app", level, destination: { write: (text: string) => void lines.push(JSON.parse(text) as Record<string, unknown>) } });
+  const log = createLogger({
+    app: "test-app",
+    level,
+    destination: { write: (text: string) => void lines.push(JSON.parse(text) as Record<string, unknown>) },
+  });
   return { lines, log };
 }
 
 test("a line has app, level as a word, and an ISO time", () => {
   const { lines, log } = capture();
   log.child({ worker: 1 }).warn({ n: 2 }, "hello");
-  expect(lines).toEqual([expect.objectContaining({ app: "test-app", level: "warn", msg: "hello", worker: 1, n: 2, time: expect.stringMatching(/^\d{4}-.*Z$/) })]);
+  expect(lines).toEqual([
+    expect.objectContaining({ app: "test-app", level: "warn", msg: "hello", worker: 1, n: 2, time: expect.stringMatching(/^\d{4}-.*Z$/) }),
+  ]);
 });
 
 test("lines below the level are dropped", () => {
@@ -24,14 +30,29 @@ test("lines below the level are dropped", () => {
 test("a coded error is logged with its code, fix, facts and whether a retry helps", () => {
   const { lines, log } = capture();
   log.error({ err: new CodedError("HTTP.TIMEOUT", "expected an end", { facts: { deadlineMs: 5 } }) }, "failed");
-  expect(lines[0]?.["err"]).toMatchObject({ code: "HTTP.TIMEOUT", retry: true, facts: { deadlineMs: 5 }, message: "expected an end", fix: expect.any(String) });
+  expect(lines[0]?.["err"]).toMatchObject({
+    code: "HTTP.TIMEOUT",
+    retry: true,
+    facts: { deadlineMs: 5 },
+    message: "expected an end",
+    fix: expect.any(String),
+  });
 });
 
 test("an error of a driver is logged with its code and constraint, its causes, and without the row it quotes", () => {
   const { lines, log } = capture();
-  const error = Object.assign(new Error("duplicate key", { cause: new Error("the cause") }), { code: "23505", constraint: "lead_email", detail: "Key (email)=(a@x.test) already exists." });
+  const error = Object.assign(new Error("duplicate key", { cause: new Error("the cause") }), {
+    code: "23505",
+    constraint: "lead_email",
+    detail: "Key (email)=(a@x.test) already exists.",
+  });
   log.error({ err: error }, "failed");
-  expect(lines[0]?.["err"]).toMatchObject({ code: "23505", constraint: "lead_email", message: "duplicate key: the cause", stack: expect.stringContaining("the cause") });
+  expect(lines[0]?.["err"]).toMatchObject({
+    code: "23505",
+    constraint: "lead_email",
+    message: "duplicate key: the cause",
+    stack: expect.stringContaining("the cause"),
+  });
   expect(JSON.stringify(lines)).not.toContain("a@x.test");
 });
 

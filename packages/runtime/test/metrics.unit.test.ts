@@ -4,7 +4,10 @@ import { createMetrics, METRIC_LABELS, METRICS } from "../src/metrics.ts";
 test("no metric has a label for a tenant, an event or a record", () => {
   expect(METRIC_LABELS.filter((label) => /tenant|event|record|id$|key|type/i.test(label))).toEqual([]);
   for (const [name, metric] of Object.entries(METRICS)) {
-    expect(metric.labels.every((label) => (METRIC_LABELS as readonly string[]).includes(label)), name).toBe(true);
+    expect(
+      metric.labels.every((label) => (METRIC_LABELS as readonly string[]).includes(label)),
+      name,
+    ).toBe(true);
     expect(new Set(metric.labels).size, name).toBe(metric.labels.length);
   }
 });
@@ -40,7 +43,9 @@ test("two registries in one process do not mix", async () => {
 });
 
 test("docs/reference/metrics.md is what the table says", async () => {
-  const rows = Object.entries(METRICS).map(([name, { kind, labels, help }]) => `| \`${name}\` | ${kind} | ${labels.join(", ") || "none"} | ${help} |`);
+  const rows = Object.entries(METRICS).map(
+    ([name, { kind, labels, help }]) => `| \`${name}\` | ${kind} | ${labels.join(", ") || "none"} | ${help} |`,
+  );
   const intro = [
     "# Metrics",
     "Generated from the table of `@toolctrl/runtime/metrics`; after a change there, `vitest run packages/runtime/test/metrics.unit.test.ts -u` writes it again.",

@@ -32,7 +32,17 @@ describe("isPublicAddress", () => {
     fc.assert(
       fc.property(specialIpv4, (value) => {
         const hex = toHex(value);
-        const forms = [toAddress(value), `::ffff:${toAddress(value)}`, `::ffff:${hex}`, `::${hex}`, `::ffff:0:${hex}`, `64:ff9b::${hex}`, `64:ff9b:1::${hex}`, `2002:${hex}::`, `2001:0:${hex}::`];
+        const forms = [
+          toAddress(value),
+          `::ffff:${toAddress(value)}`,
+          `::ffff:${hex}`,
+          `::${hex}`,
+          `::ffff:0:${hex}`,
+          `64:ff9b::${hex}`,
+          `64:ff9b:1::${hex}`,
+          `2002:${hex}::`,
+          `2001:0:${hex}::`,
+        ];
         return forms.every((form) => !isPublicAddress(form));
       }),
       { numRuns: 500 },
@@ -40,17 +50,46 @@ describe("isPublicAddress", () => {
   });
 
   test("lets the first address before and after each private block through", () => {
-    for (const address of ["9.255.255.255", "11.0.0.0", "100.63.255.255", "100.128.0.0", "126.255.255.255", "128.0.0.0", "172.15.255.255", "172.32.0.0", "192.167.255.255", "192.169.0.0", "223.255.255.255"]) {
+    for (const address of [
+      "9.255.255.255",
+      "11.0.0.0",
+      "100.63.255.255",
+      "100.128.0.0",
+      "126.255.255.255",
+      "128.0.0.0",
+      "172.15.255.255",
+      "172.32.0.0",
+      "192.167.255.255",
+      "192.169.0.0",
+      "223.255.255.255",
+    ]) {
       expect(isPublicAddress(address), address).toBe(true);
     }
   });
 
-  test.each(["::", "::1", "fe80::1", "fe80::1%eth0", "fec0::1", "fc00::1", "fd12::1", "ff02::1", "100::1", "2001:db8::1", "2001:2::1", "2001:20::1", "3fff::1", "5f00::1", "::ffff:8.8.8.8.8", "localhost", "", "1", "0x7f.1"])(
-    "refuses %j",
-    (address) => {
-      expect(isPublicAddress(address)).toBe(false);
-    },
-  );
+  test.each([
+    "::",
+    "::1",
+    "fe80::1",
+    "fe80::1%eth0",
+    "fec0::1",
+    "fc00::1",
+    "fd12::1",
+    "ff02::1",
+    "100::1",
+    "2001:db8::1",
+    "2001:2::1",
+    "2001:20::1",
+    "3fff::1",
+    "5f00::1",
+    "::ffff:8.8.8.8.8",
+    "localhost",
+    "",
+    "1",
+    "0x7f.1",
+  ])("refuses %j", (address) => {
+    expect(isPublicAddress(address)).toBe(false);
+  });
 
   test.each(["8.8.8.8", "1.1.1.1", "2606:4700::1111", "2a00:1450:4001::1", "::ffff:8.8.8.8"])("lets %s through", (address) => {
     expect(isPublicAddress(address)).toBe(true);
@@ -60,11 +99,32 @@ describe("isPublicAddress", () => {
 describe("parseAllowedTargets", () => {
   test("an exception holds for its address and port alone, in every spelling of the address", () => {
     const allowed = parseAllowedTargets(["127.0.0.1:8080", "[::1]:9090"]);
-    expect([isAllowedTarget("127.0.0.1", 8080, allowed), isAllowedTarget("::ffff:127.0.0.1", 8080, allowed), isAllowedTarget("0:0:0:0:0:0:0:1", 9090, allowed)]).toEqual([true, true, true]);
-    expect([isAllowedTarget("127.0.0.1", 8081, allowed), isAllowedTarget("127.0.0.2", 8080, allowed), isAllowedTarget("::1", 8080, allowed), isAllowedTarget("", 8080, allowed)]).toEqual([false, false, false, false]);
+    expect([
+      isAllowedTarget("127.0.0.1", 8080, allowed),
+      isAllowedTarget("::ffff:127.0.0.1", 8080, allowed),
+      isAllowedTarget("0:0:0:0:0:0:0:1", 9090, allowed),
+    ]).toEqual([true, true, true]);
+    expect([
+      isAllowedTarget("127.0.0.1", 8081, allowed),
+      isAllowedTarget("127.0.0.2", 8080, allowed),
+      isAllowedTarget("::1", 8080, allowed),
+      isAllowedTarget("", 8080, allowed),
+    ]).toEqual([false, false, false, false]);
   });
 
-  test.each(["localhost:8080", "127.0.0.1", "127.0.0.1:0", "127.0.0.1:70000", "127.0.0.1:*", "127.0.0.0/8:80", "*", "", "::1:80", "999.0.0.1:80", "127.0.0.1:80 "])("refuses %j as an exception", (entry) => {
+  test.each([
+    "localhost:8080",
+    "127.0.0.1",
+    "127.0.0.1:0",
+    "127.0.0.1:70000",
+    "127.0.0.1:*",
+    "127.0.0.0/8:80",
+    "*",
+    "",
+    "::1:80",
+    "999.0.0.1:80",
+    "127.0.0.1:80 ",
+  ])("refuses %j as an exception", (entry) => {
     expect(() => parseAllowedTargets(["127.0.0.1:80", entry])).toThrow(expect.objectContaining({ code: "ENV.INVALID" }));
   });
 });

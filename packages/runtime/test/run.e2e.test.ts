@@ -5,7 +5,12 @@ function closings(child: Child): string[] {
   return child.lines.filter((line) => line.startsWith("close "));
 }
 
-const ALL_IN_REVERSE = ["close drainer within some time", "close broken within some time", "close queue within some time", "close database within some time"];
+const ALL_IN_REVERSE = [
+  "close drainer within some time",
+  "close broken within some time",
+  "close queue within some time",
+  "close database within some time",
+];
 
 describe("runUntilSignal", () => {
   test.each(["SIGTERM", "SIGINT"] as const)("%s closes everything in reverse order and exits with 0", async (signal) => {
@@ -62,7 +67,10 @@ describe("runUntilSignal", () => {
     expect(child.lines.some((line) => line.includes("no such table") && line.includes('"fatal"'))).toBe(true);
   });
 
-  test.each([["reject", "nobody handles me"], ["throw", "nobody catches me"]])("an error that is left over (%s) is logged, closes everything and exits with 1", async (word, message) => {
+  test.each([
+    ["reject", "nobody handles me"],
+    ["throw", "nobody catches me"],
+  ])("an error that is left over (%s) is logged, closes everything and exits with 1", async (word, message) => {
     const child = startFixture("closing-order.ts", [word]);
     expect(await child.exit()).toEqual({ code: 1, signal: null });
     expect(closings(child)).toEqual(ALL_IN_REVERSE);
