@@ -9,8 +9,10 @@ import type { JobHandler, QueueBackend, QueueWorker, WorkerOptions } from "./por
 import { createPostgresDriver } from "./postgres/postgres-driver.ts";
 import { createQueueWorker } from "./queue-worker.ts";
 import { createRedisDriver } from "./redis/redis-driver.ts";
+import { createErrorReporter } from "./log.ts";
 import { scheduleJob } from "./schedule-job.ts";
-import { queueSettings, type QueueBackendOptions, type QueueSettings } from "./settings.ts";
+import { createScheduleKeeper } from "./schedule-keeper.ts";
+import { jobDefaults, queueSettings, type QueueBackendOptions, type QueueSettings } from "./settings.ts";
 
 export type { KeepFinished, QueueBackendOptions } from "./settings.ts";
 export type { QueueLog } from "./log.ts";
@@ -55,7 +57,12 @@ function assemble(driver: QueueDriver, settings: QueueSettings): QueueBackend {
     workers.add(worker);
     return worker;
   };
+  const schedules = createScheduleKeeper({
+    ensure: (queue, job) => request("the schedule", () => scheduleJob(driver.queue(queue), job, jobDefaults(settings), driver.exclusively)),
+    report: createErrorReporter(settings.log, { backend: driver.kind }, "a schedule could not be checked"),
+  });
   const close = async (graceMs: number): Promise<void> => {
+    schedules.stop();
     await Promise.all([...workers].map((worker) => worker.close(graceMs)));
     await driver.close(CLIENT_CLOSE_MS);
   };
@@ -64,7 +71,7 @@ function assemble(driver: QueueDriver, settings: QueueSettings): QueueBackend {
     prefix: settings.prefix,
     addAll: async (jobs) => (closing === undefined ? addAll(jobs) : jobs.map(() => ({ ok: false, error: closed() }))),
     work,
-    schedule: (queue, job) => request("the schedule", () => scheduleJob(driver.queue(queue), job)),
+    schedule: (queue, job) => schedules.keep(queue, job),
     counts: (queue) => request("the counts", async () => countsOf(driver.queue(queue))),
     find: (queue, jobId) => request("the search", () => viewOf(driver.queue(queue), jobId)),
     ping: () => (closing === undefined ? driver.ping() : Promise.reject(closed())),

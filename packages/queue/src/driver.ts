@@ -1,5 +1,6 @@
 import type { QueueName } from "@toolctrl/foundation/queues";
 import type { Job, JobsOptions, Processor } from "bullmq";
+import type { Exclusively } from "./schedule-job.ts";
 
 export type BullJob = Job<unknown, unknown, string>;
 export type BullProcessor = Processor<unknown, unknown, string>;
@@ -10,12 +11,23 @@ export interface BullEntry {
   readonly opts: JobsOptions;
 }
 
+export interface BullSchedule {
+  readonly name: string;
+  readonly pattern?: string;
+  readonly tz?: string;
+  readonly every?: number;
+  /** Time of the next turn, ms since the epoch. */
+  readonly next?: number | null;
+  readonly template?: { readonly data?: unknown; readonly opts?: Pick<JobsOptions, "attempts" | "backoff"> };
+}
+
 /** The part of a BullMQ `Queue` that this package uses, the same for both of its backends. */
 export interface BullQueue {
   add(name: string, data: unknown, opts: JobsOptions): Promise<unknown>;
   addBulk(jobs: BullEntry[]): Promise<unknown>;
   getJob(id: string): Promise<BullJob | undefined>;
   getJobCounts(...types: ("waiting" | "prioritized" | "active" | "delayed" | "completed" | "failed")[]): Promise<Record<string, number>>;
+  getJobScheduler(id: string): Promise<BullSchedule | undefined>;
   upsertJobScheduler(id: string, repeat: { pattern?: string; tz?: string; every?: number }, job: { name: string; data: unknown }): Promise<unknown>;
   obliterate(options: { force: boolean }): Promise<void>;
 }
@@ -48,6 +60,7 @@ export interface QueueDriver {
   openWorker(name: QueueName, processor: BullProcessor, concurrency: number, signal: AbortSignal): Promise<OpenWorker | undefined>;
   /** Writes what a queue keeps about itself, such as the length of its event stream; repeated after a flush. */
   describeQueue(name: QueueName): Promise<void>;
+  exclusively: Exclusively;
   ping(): Promise<void>;
   /** The server's clock, ms since the epoch. */
   serverClockMs(): Promise<number>;

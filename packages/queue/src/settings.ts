@@ -77,7 +77,12 @@ function whole(name: string, value: number, min: number, max: number): number {
 }
 
 /** Options stored with every job. Retention is the worker's, so that jobs stay small and a changed setting reaches old jobs too. */
-export function jobDefaults(settings: QueueSettings): { attempts: number; backoff: { type: "exponential"; delay: number } } {
+export interface JobDefaults {
+  readonly attempts: number;
+  readonly backoff: { readonly type: "exponential"; readonly delay: number };
+}
+
+export function jobDefaults(settings: QueueSettings): JobDefaults {
   return { attempts: settings.attempts, backoff: { type: "exponential", delay: settings.backoffMs } };
 }
 

@@ -8,6 +8,7 @@ import { createErrorReporter } from "../log.ts";
 import { assertQueueName, postgresSchemaOf } from "../names.ts";
 import { jobDefaults, workerSettings, type QueueSettings } from "../settings.ts";
 import { connectWithRetry, migrateWithRetry, poolConfig, type PostgresTarget } from "./postgres-boot.ts";
+import { withAdvisoryLock } from "./advisory-lock.ts";
 import { createPostgresProbe } from "./postgres-probe.ts";
 
 const PRODUCER_CONNECTIONS = 4;
@@ -62,6 +63,7 @@ export function createPostgresDriver(url: string | undefined, settings: QueueSet
       const connection = await connectWithRetry(() => new PostgresConnection(poolConfig(target, max, WORKER_QUERY_TIMEOUT_MS)), workerReport, signal);
       return connection === undefined ? undefined : openPostgresWorker(connection, url, name, processor, concurrency, settings);
     },
+    exclusively: (name, run) => withAdvisoryLock(target, name, addTimeoutMs, run),
     ping: () => probe.ping(),
     serverClockMs: () => probe.clockMs(),
     close: async (ms) => {

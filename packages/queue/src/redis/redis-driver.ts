@@ -50,6 +50,8 @@ export function createRedisDriver(url: string | undefined, settings: QueueSettin
       workers ??= createWorkerClient(url, reporter("worker"));
       return openRedisWorker(workers, name, processor, concurrency, settings);
     },
+    // BullMQ changes a schedule in one script.
+    exclusively: (_name, run) => run(),
     ping: () => probed(probe, async () => void (await probe.set(`${prefix}:ping`, "1", "PX", 10_000))),
     serverClockMs: () => probed(probe, async () => clockOf(await probe.time())),
     close: async (ms) => {
