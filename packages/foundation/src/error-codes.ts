@@ -72,7 +72,7 @@ export const ERROR_CODES = {
   "MAIL.DEFERRED": { retry: true, fix: "The mail server asked to try later; it is tried again with backoff." },
   "MAIL.UNREACHABLE": {
     retry: true,
-    fix: "Check that the server of MAIL_SMTP_URL answers and takes the login; the mail is tried again with backoff.",
+    fix: "Check that the server of SMTP_URL answers and takes the login; the mail is tried again with backoff.",
   },
   "MAIL.OUTCOME_UNKNOWN": { retry: true, fix: "The server's answer was lost; the mail is sent again with the same Message-ID." },
   "WEBHOOK.REJECTED": { retry: false, fix: "The endpoint refused for good; correct it, then requeue." },
