@@ -17,7 +17,7 @@ import { z } from "zod";
 const ADDRESS = /^[^\s@,;<>()"]{1,64}@[A-Za-z0-9.-]{1,253}$/;
 
 /** Mail and webhooks: only this app has them. */
-const mailEnv = {
+export const mailEnv = {
   SMTP_URL: url({
     protocols: ["smtp:", "smtps:"],
     about: "Mail server, with credentials where it asks for them; smtps is TLS from the first byte",

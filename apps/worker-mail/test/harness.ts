@@ -58,7 +58,16 @@ export async function createHarness(options: { attempts?: number; backoffMs?: nu
   const namespace = createRedisNamespace();
   const { attempts = 4, backoffMs = 10, claimTtlMs = 2000 } = options;
   const openBackend = () =>
-    createQueueBackend({ kind: "redis", redisUrl: namespace.url, prefix: namespace.prefix, attempts, backoffMs, lockMs: 2000, stalledCheckMs: 300, log: silent });
+    createQueueBackend({
+      kind: "redis",
+      redisUrl: namespace.url,
+      prefix: namespace.prefix,
+      attempts,
+      backoffMs,
+      lockMs: 2000,
+      stalledCheckMs: 300,
+      log: silent,
+    });
   const backend = await openBackend();
   onTestFinished(() => backend.close(2000));
   const metrics = createMetrics({ processMetrics: false });
@@ -87,7 +96,8 @@ export async function createHarness(options: { attempts?: number; backoffMs?: nu
       });
       return running;
     },
-    mailRender: () => createMailRender({ pool, backend, concurrency: 5, defaultFrom: "noreply@toolctrl.test", messageIdDomain: "mail.toolctrl.test" }),
+    mailRender: () =>
+      createMailRender({ pool, backend, concurrency: 5, defaultFrom: "noreply@toolctrl.test", messageIdDomain: "mail.toolctrl.test" }),
     emailSend: (smtpPort: number, sendDeadlineMs = 1500) =>
       createEmailSend({
         pool,
@@ -101,7 +111,14 @@ export async function createHarness(options: { attempts?: number; backoffMs?: nu
     webhookDeliver: (ports: number[], overrides: Partial<WebhookDeliverDeps> = {}) => {
       const http = createGuardedHttp({ allow: ports.map((port) => `127.0.0.1:${port}`) });
       onTestFinished(() => http.close());
-      const defaults = { secretsKey: SECRETS_KEY, concurrency: 5, deadlineMs: 1500, maxAttempts: 3, backoffMs: 20, maxRetryAfterMs: 3_600_000 };
+      const defaults = {
+        secretsKey: SECRETS_KEY,
+        concurrency: 5,
+        deadlineMs: 1500,
+        maxAttempts: 3,
+        backoffMs: 20,
+        maxRetryAfterMs: 3_600_000,
+      };
       return createWebhookDeliver({ pool, http, metrics, log: silent, ...defaults, ...overrides });
     },
     /** Publishes in a transaction and hands the event off; returns its id. */
@@ -190,5 +207,7 @@ async function readJob(namespace: { url: string; prefix: string }, queue: string
 
 /** What is left of the database's clock and the queue's: makes a waiting endpoint due now, without waiting. */
 export async function makeDue(database: Database, eventId: string): Promise<void> {
-  await database.pool.query(`UPDATE "OutboxIntent" SET "notBefore" = NULL WHERE "eventId" = $1 AND "state" IN ('pending', 'unknown')`, [eventId]);
+  await database.pool.query(`UPDATE "OutboxIntent" SET "notBefore" = NULL WHERE "eventId" = $1 AND "state" IN ('pending', 'unknown')`, [
+    eventId,
+  ]);
 }

@@ -4,9 +4,18 @@ import { waitFor } from "@toolctrl/testkit/wait";
 import { expect, test } from "vitest";
 import { createHarness, type Harness } from "./harness.ts";
 
-const MAIL = { to: "ann@example.test", subject: "Invoice {{ number }}", text: "Dear {{ name }}", html: "<p>{{ name }}</p>", data: { number: 7, name: 'O"Br<i>en & Söhne' } };
+const MAIL = {
+  to: "ann@example.test",
+  subject: "Invoice {{ number }}",
+  text: "Dear {{ name }}",
+  html: "<p>{{ name }}</p>",
+  data: { number: 7, name: 'O"Br<i>en & Söhne' },
+};
 
-async function startMail(options: Parameters<typeof createHarness>[0] = {}, sendDeadlineMs?: number): Promise<{ harness: Harness; smtp: Awaited<ReturnType<typeof startSmtpPeer>> }> {
+async function startMail(
+  options: Parameters<typeof createHarness>[0] = {},
+  sendDeadlineMs?: number,
+): Promise<{ harness: Harness; smtp: Awaited<ReturnType<typeof startSmtpPeer>> }> {
   const harness = await createHarness(options);
   const smtp = await startSmtpPeer();
   harness.start(harness.mailRender(), harness.emailSend(smtp.port, sendDeadlineMs));
@@ -25,7 +34,9 @@ test("an event becomes one mail: rendered, escaped in HTML and raw in text, with
   expect(body).toContain("<p>O&#34;Br&lt;i&gt;en &amp; Söhne</p>");
   await harness.untilReceipt(id, "mail-render");
   await harness.untilReceipt(id, "email-send");
-  expect(await harness.intents(id)).toMatchObject([{ consumer: "email-send", state: "sent", attempts: 1, unknowns: 0, externalId: `${id}.0@mail.toolctrl.test` }]);
+  expect(await harness.intents(id)).toMatchObject([
+    { consumer: "email-send", state: "sent", attempts: 1, unknowns: 0, externalId: `${id}.0@mail.toolctrl.test` },
+  ]);
   expect(await harness.recipients(id)).toEqual({ "ann@example.test": "accepted" });
 });
 
@@ -94,14 +105,22 @@ test("three recipients, one refused for good and one deferred: only the deferred
   smtp.setBehaviour({ kind: "reject", codes: { "gone@example.test": 550, "busy@example.test": 451 } });
   const id = await harness.publish("mail.message.send", { ...MAIL, to: ["ann@example.test", "gone@example.test", "busy@example.test"] });
   await waitFor(async () => ((await harness.intents(id))[0]?.attempts ?? 0) >= 2);
-  expect(await harness.recipients(id)).toEqual({ "ann@example.test": "accepted", "gone@example.test": "rejected", "busy@example.test": "pending" });
+  expect(await harness.recipients(id)).toEqual({
+    "ann@example.test": "accepted",
+    "gone@example.test": "rejected",
+    "busy@example.test": "pending",
+  });
   smtp.setBehaviour({ kind: "accept" });
   const receipt = await harness.untilReceipt(id, "email-send", "dead");
   expect(receipt.detail).toContain("1 of 3 refused: g…@example.test (550");
   expect(receipt.detail).not.toContain("gone@example.test");
   expect(smtp.mails.map(({ to }) => to)).toEqual([["ann@example.test"], ["busy@example.test"]]);
   expect(new Set(smtp.mails.map(({ raw }) => raw)).size).toBe(1);
-  expect(await harness.recipients(id)).toEqual({ "ann@example.test": "accepted", "gone@example.test": "rejected", "busy@example.test": "accepted" });
+  expect(await harness.recipients(id)).toEqual({
+    "ann@example.test": "accepted",
+    "gone@example.test": "rejected",
+    "busy@example.test": "accepted",
+  });
 
   await harness.requeue(id);
   await harness.untilReceipt(id, "email-send", "done");
@@ -122,26 +141,31 @@ test("550 is permanent after one try; 451 is tried again with backoff until the 
   expect(smtp.mails).toHaveLength(0);
 });
 
-test.each(["hang", "drop"] as const)("the reply after DATA never comes (%s): the outcome is recorded as unknown and the repeat carries the same Message-ID", async (connection) => {
-  const { harness, smtp } = await startMail({ attempts: 8 }, 400);
-  smtp.setBehaviour({ kind: "swallow", connection });
-  const id = await harness.publish("mail.message.send", MAIL);
-  await smtp.nextMail();
-  await waitFor(async () => (await harness.intents(id))[0]?.state === "unknown");
-  smtp.setBehaviour({ kind: "accept" });
-  await harness.untilReceipt(id, "email-send");
-  const [intent] = await harness.intents(id);
-  expect(intent).toMatchObject({ state: "sent" });
-  expect(intent?.unknowns).toBeGreaterThanOrEqual(1);
-  expect(smtp.mails.length).toBe((intent?.unknowns ?? 0) + 1);
-  expect(new Set(smtp.mails.map(({ raw }) => raw)).size).toBe(1);
-});
+test.each(["hang", "drop"] as const)(
+  "the reply after DATA never comes (%s): the outcome is recorded as unknown and the repeat carries the same Message-ID",
+  async (connection) => {
+    const { harness, smtp } = await startMail({ attempts: 8 }, 400);
+    smtp.setBehaviour({ kind: "swallow", connection });
+    const id = await harness.publish("mail.message.send", MAIL);
+    await smtp.nextMail();
+    await waitFor(async () => (await harness.intents(id))[0]?.state === "unknown");
+    smtp.setBehaviour({ kind: "accept" });
+    await harness.untilReceipt(id, "email-send");
+    const [intent] = await harness.intents(id);
+    expect(intent).toMatchObject({ state: "sent" });
+    expect(intent?.unknowns).toBeGreaterThanOrEqual(1);
+    expect(smtp.mails.length).toBe((intent?.unknowns ?? 0) + 1);
+    expect(new Set(smtp.mails.map(({ raw }) => raw)).size).toBe(1);
+  },
+);
 
 test.each(["connect", "rcpt"] as const)("a connection lost at %s is known not to have sent anything", async (at) => {
   const { harness, smtp } = await startMail({ attempts: 20 });
   smtp.setBehaviour({ kind: "drop", at });
   const id = await harness.publish("mail.message.send", MAIL);
-  await waitFor(async () => (await harness.metrics.text()).includes('outbox_consumer_deliveries_total{consumer="email-send",outcome="retry"}'));
+  await waitFor(async () =>
+    (await harness.metrics.text()).includes('outbox_consumer_deliveries_total{consumer="email-send",outcome="retry"}'),
+  );
   smtp.setBehaviour({ kind: "accept" });
   await harness.untilReceipt(id, "email-send");
   expect(await harness.intents(id)).toMatchObject([{ state: "sent", unknowns: 0 }]);
@@ -152,7 +176,9 @@ test("a server that drips its replies is given up at the one total deadline", as
   const { harness, smtp } = await startMail({ attempts: 20, claimTtlMs: 10_000 }, 600);
   smtp.setBehaviour({ kind: "drip", pauseMs: 50 });
   const id = await harness.publish("mail.message.send", MAIL);
-  await waitFor(async () => (await harness.metrics.text()).includes('outbox_consumer_deliveries_total{consumer="email-send",outcome="retry"}'));
+  await waitFor(async () =>
+    (await harness.metrics.text()).includes('outbox_consumer_deliveries_total{consumer="email-send",outcome="retry"}'),
+  );
   expect(smtp.mails).toHaveLength(0);
   smtp.setBehaviour({ kind: "accept" });
   await harness.untilReceipt(id, "email-send");
@@ -220,6 +246,8 @@ function decodePart(part: string): string {
   const body = part.slice(split.index + split[0].length);
   if (/base64/i.test(head)) return Buffer.from(body, "base64").toString("utf8");
   if (!/quoted-printable/i.test(head)) return body;
-  const bytes = body.replaceAll(/=\r?\n/g, "").replaceAll(/=([0-9A-F]{2})/g, (_match, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
+  const bytes = body
+    .replaceAll(/=\r?\n/g, "")
+    .replaceAll(/=([0-9A-F]{2})/g, (_match, hex: string) => String.fromCharCode(Number.parseInt(hex, 16)));
   return Buffer.from(bytes, "latin1").toString("utf8");
 }

@@ -17,12 +17,17 @@ const DOMAIN = /^[a-z0-9](?:[a-z0-9-]{0,61}[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]{0
 export function parseAddress(value: string, field: string): string {
   const at = value.lastIndexOf("@");
   const local = value.slice(0, Math.max(at, 0));
-  const domain = domainToASCII(value.slice(at + 1));
+  const domain = toAsciiDomain(value.slice(at + 1));
   const address = `${local}@${domain}`;
   if (at < 1 || !LOCAL.test(local) || local.length > MAX_LOCAL_LENGTH || !DOMAIN.test(domain) || address.length > MAX_LENGTH) {
     throw new CodedError("MAIL.ADDRESS", `expected ${field} to be exactly one plain address, got ${describe(value)}`, { facts: { field } });
   }
   return address;
+}
+
+/** Lowercase and ASCII, or "". The URL parser behind it drops line breaks and decodes percent signs: nothing but names may reach it. */
+function toAsciiDomain(domain: string): string {
+  return /^[\p{L}\p{M}\p{N}.-]+$/u.test(domain) ? domainToASCII(domain) : "";
 }
 
 /**
@@ -31,7 +36,7 @@ export function parseAddress(value: string, field: string): string {
  */
 export function assertSingleLine(value: string, field: string): string {
   // Tab is the one control character a header may hold.
-  if (/[\u0000-\u0008\u000A-\u001F\u007F\u0085\u2028\u2029]/.test(value)) {
+  if (/[[\p{Cc}\p{Zl}\p{Zp}]--[\t]]/v.test(value)) {
     throw new CodedError("MAIL.ADDRESS", `expected ${field} to be one line without control characters, got ${describe(value)}`, {
       facts: { field },
     });
