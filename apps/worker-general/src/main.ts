@@ -22,6 +22,7 @@ const log = createLogger({ app: APP, level: env.LOG_LEVEL });
 
 void runUntilSignal(
   async (scope) => {
+    const receiver = receiverSettings(env);
     const metrics = createMetrics();
     const alerts = scope.add("alerts", createAlerts({ dsn: env.SENTRY_DSN, app: APP, log }));
     const database = scope.add("database", await openDatabase(env, APP, log));
@@ -36,8 +37,8 @@ void runUntilSignal(
     scope.add("health", await startHealthServer({ host: env.HEALTH_HOST, port: env.HEALTH_PORT, log, metrics, checks, isDraining: scope.isStopping }));
 
     scope.add("dispatcher", await startDispatcher(env, { ...shared, router: createRouter() }));
-    scope.add("consumers", startConsumers({ ...shared, consumers, receiver: receiverSettings(env) }));
-    scope.add("maintenance", await startMaintenance(env, shared));
+    scope.add("consumers", startConsumers({ ...shared, consumers, receiver }));
+    scope.add("maintenance", startMaintenance(env, shared));
   },
   { graceMs: env.SHUTDOWN_GRACE_MS, log },
 );

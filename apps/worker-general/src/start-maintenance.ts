@@ -1,3 +1,4 @@
+import { setTimeout as delay } from "node:timers/promises";
 import type { Database } from "@toolctrl/db/client";
 import { ROUTES } from "@toolctrl/event-router/router";
 import { runRetention } from "@toolctrl/outbox-drainer/retention";
@@ -9,12 +10,10 @@ import type { WorkerGeneralEnv } from "./env.ts";
 const QUEUE = "toolctrl.maintenance";
 /** Daily, at a quiet hour in UTC that is not the full hour at which everybody else's jobs start. */
 const DAILY = "17 3 * * *";
+const RETRY_MS = 10_000;
 
 /** Runs the maintenance jobs. The job scheduler makes them once a day, however many workers there are. */
-export async function startMaintenance(
-  env: WorkerGeneralEnv,
-  deps: { database: Database; backend: QueueBackend; log: Logger },
-): Promise<Closable> {
+export function startMaintenance(env: WorkerGeneralEnv, deps: { database: Database; backend: QueueBackend; log: Logger }): Closable {
   const { database, backend, log } = deps;
   const worker = backend.work(
     QUEUE,
@@ -25,15 +24,34 @@ export async function startMaintenance(
     },
     { concurrency: 1 },
   );
-  // Not waited for: with the queue away at boot this process still starts, drains nothing, and says so in /readyz.
-  void scheduleRetention(backend, log);
-  return worker;
+  const scheduling = keepScheduling(backend, log);
+  return {
+    async close(graceMs) {
+      scheduling.stop();
+      await worker.close(graceMs);
+    },
+  };
 }
 
-async function scheduleRetention(backend: QueueBackend, log: Logger): Promise<void> {
+/**
+ * Not waited for: with the queue away at boot this process still starts, and says so in /readyz. The schedule is made when the queue is back.
+ */
+function keepScheduling(backend: QueueBackend, log: Logger): { stop(): void } {
+  const stopping = new AbortController();
+  const run = async (): Promise<void> => {
+    while (!stopping.signal.aborted && !(await schedule(backend, log))) await delay(RETRY_MS, undefined, { signal: stopping.signal });
+  };
+  // The only rejection is the pause that `stop` cuts short.
+  void run().catch(() => undefined);
+  return { stop: () => stopping.abort() };
+}
+
+async function schedule(backend: QueueBackend, log: Logger): Promise<boolean> {
   try {
     await backend.schedule(QUEUE, { schedulerId: "outbox-done-retention", name: "cleanup.run", data: {}, pattern: DAILY });
+    return true;
   } catch (error) {
-    log.error({ err: error }, "could not schedule outbox-done-retention; the next start of any worker-general tries again");
+    log.warn({ err: error, retryMs: RETRY_MS }, "could not schedule outbox-done-retention yet");
+    return false;
   }
 }
