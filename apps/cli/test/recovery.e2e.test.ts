@@ -1,0 +1,128 @@
+import { createDatabase, type Database } from "@toolctrl/db/client";
+import { publishOutboxEvents } from "@toolctrl/db/outbox";
+import { createRouter } from "@toolctrl/event-router/router";
+import { createBatchDispatcher } from "@toolctrl/outbox-drainer/batch-dispatcher";
+import { createQueueBackend } from "@toolctrl/queue/backend";
+import { jobIdFor } from "@toolctrl/queue/job-id";
+import { createAlerts } from "@toolctrl/runtime/alerts";
+import { createLogger } from "@toolctrl/runtime/logger";
+import { createMetrics } from "@toolctrl/runtime/metrics";
+import { spawnNode, type ChildHandle } from "@toolctrl/testkit/process";
+import { startRedis } from "@toolctrl/testkit/redis-server";
+import { createTestDatabase } from "@toolctrl/testkit/template-db";
+import { waitFor } from "@toolctrl/testkit/wait";
+import { expect, onTestFinished, test } from "vitest";
+import { cli } from "./cli.ts";
+
+const WORKER = new URL("../../worker-general/src/main.ts", import.meta.url);
+const log = createLogger({ app: "test", level: "silent" });
+
+async function openInstallation() {
+  const { url } = await createTestDatabase();
+  const redis = await startRedis();
+  const database = await createDatabase({ url, poolMax: 5, app: "test", wakeup: false });
+  const env = {
+    DATABASE_URL: url,
+    REDIS_URL: redis.url,
+    QUEUE_PREFIX: "{recovery}",
+    OUTBOX_DISPATCHER_ENABLED: "true",
+    OUTBOX_DISPATCH_INTERVAL_MS: "50",
+    OUTBOX_RECEIVER_ATTEMPTS: "2",
+    OUTBOX_RECEIVER_BACKOFF_MS: "20",
+  };
+  const backend = await createQueueBackend({ kind: "redis", redisUrl: redis.url, prefix: "{recovery}", attempts: 2, backoffMs: 20, log });
+  onTestFinished(async () => {
+    await backend.close(2000);
+    await database.close();
+    await redis.stop();
+  });
+  return { database, env, backend, redis };
+}
+
+async function startWorker(env: Record<string, string>): Promise<ChildHandle> {
+  const worker = spawnNode(WORKER, { env });
+  await worker.waitForLine(/health server listens/);
+  return worker;
+}
+
+function publish(database: Database, count: number): Promise<string[]> {
+  return database.prisma.$transaction(async (tx) => {
+    const events = Array.from({ length: count }, (_, index) => ({ tenantId: "acme", type: "billing.invoice.paid", payload: { index } }));
+    return (await publishOutboxEvents(tx, events)).map((event) => event.id);
+  });
+}
+
+async function countRows(database: Database, sql: string): Promise<number> {
+  return (await database.pool.query(sql)).rowCount ?? 0;
+}
+
+test("a job that is dead and kept runs again exactly once after requeue, and trace tells the story before and after", async () => {
+  const { database, env, backend } = await openInstallation();
+  await database.pool.query(`ALTER TABLE "Notification" ADD CONSTRAINT "receiver_broken" CHECK (false) NOT VALID`);
+  await startWorker(env);
+  const [id = ""] = await publish(database, 1);
+  await waitFor(() => countRows(database, `SELECT 1 FROM "OutboxReceipt" WHERE "outcome" = 'dead'`), { timeoutMs: 30_000, what: "the consumer to give up" });
+  await waitFor(async () => (await backend.find("outbox.notification", jobIdFor(id)))?.state === "failed", { what: "the failed job to be kept" });
+
+  const before = (await cli(["outbox", "trace", id, "--json"], env)).json();
+  expect(before).toMatchObject({
+    verdict: { state: "dead", why: expect.stringContaining("receiver_broken"), next: expect.stringContaining("outbox requeue") },
+    jobs: [{ jobId: `outbox-${id}`, view: { state: "failed" } }],
+  });
+  const names = (before["steps"] as Array<{ step: string }>).map((step) => step.step);
+  expect(names.indexOf("published")).toBeLessThan(names.indexOf("handed-off"));
+  expect(names).toContain("receipt");
+
+  await database.pool.query(`ALTER TABLE "Notification" DROP CONSTRAINT "receiver_broken"`);
+  const requeued = await cli(["outbox", "requeue", id, "--json", "--reason", "constraint dropped"], env);
+  expect([requeued.code, requeued.json()]).toEqual([0, expect.objectContaining({ events: [expect.objectContaining({ outcome: "requeued", willRun: ["notification-create"] })] })]);
+  await waitFor(() => countRows(database, `SELECT 1 FROM "OutboxReceipt" WHERE "outcome" = 'done'`), { timeoutMs: 30_000, what: "the receipt" });
+  expect(await countRows(database, `SELECT 1 FROM "Notification"`)).toBe(1);
+  await waitFor(async () => (await backend.find("outbox.notification", jobIdFor(id, 1)))?.state === "completed", { what: "the new job to end" });
+
+  const after = await cli(["outbox", "trace", id], env);
+  expect(after.stdout).toContain("finished: handed off, and every consumer of its route has its receipt");
+  expect(after.stdout).toMatch(/action +requeue from DONE by .*: constraint dropped/);
+  expect(after.stdout).toContain(`outbox-${id}-1 in outbox.notification completed`);
+
+  // Once more: the receipt holds the consumer back, and the operator is told so first.
+  const again = await cli(["outbox", "requeue", id], env);
+  expect(again.stderr).toContain("notification-create has a receipt and stays suppressed");
+  await waitFor(async () => (await backend.find("outbox.notification", jobIdFor(id, 2)))?.state === "completed", { what: "the third job to end" });
+  expect(await countRows(database, `SELECT 1 FROM "Notification"`)).toBe(1);
+
+  // And on purpose.
+  expect((await cli(["outbox", "requeue", id, "--replay", "--consumer", "notification-create"], env)).code).toBe(0);
+  await waitFor(async () => (await countRows(database, `SELECT 1 FROM "Notification"`)) === 2, { timeoutMs: 30_000, what: "the repeated row" });
+});
+
+test("a DONE range whose jobs a flush of Redis lost is requeued, and each event has its effect once", async () => {
+  const { database, env, backend, redis } = await openInstallation();
+  const dispatcher = createBatchDispatcher({
+    pool: database.pool,
+    router: createRouter(),
+    backend,
+    settings: { intervalMs: 1000, batchSize: 100, concurrency: 10, maxRetries: 6, leaseMs: 60_000, crashBudget: 6 },
+    metrics: createMetrics({ processMetrics: false }),
+    alerts: createAlerts({ app: "test", log }),
+    log,
+  });
+  await publish(database, 20);
+  await dispatcher.tick();
+  expect(await countRows(database, `SELECT 1 FROM "OutboxEvent" WHERE "status" = 'DONE'`)).toBe(20);
+  await redis.stop();
+  await redis.start();
+  expect(await backend.counts("outbox.notification")).toMatchObject({ waiting: 0 });
+
+  const lost = await cli(["outbox", "list", "--status", "DONE", "--limit", "1", "--json"], env);
+  const [event] = lost.json()["events"] as Array<{ id: string }>;
+  expect((await cli(["outbox", "trace", event?.id ?? "", "--json"], env)).json()).toMatchObject({ verdict: { state: "no-consumer" } });
+  await startWorker(env);
+  expect((await cli(["outbox", "trace", event?.id ?? "", "--json"], env)).json()).toMatchObject({ verdict: { state: "lost", next: expect.stringContaining("outbox requeue") } });
+
+  const result = await cli(["outbox", "requeue", "--status", "DONE", "--from", "1h", "--yes", "--json"], env);
+  expect([result.code, result.json()]).toEqual([0, expect.objectContaining({ matched: 20, changed: 20 })]);
+  await waitFor(async () => (await countRows(database, `SELECT 1 FROM "OutboxReceipt" WHERE "outcome" = 'done'`)) === 20, { timeoutMs: 30_000, what: "20 receipts" });
+  expect(await countRows(database, `SELECT DISTINCT "eventId" FROM "Notification"`)).toBe(20);
+  expect(await countRows(database, `SELECT 1 FROM "Notification"`)).toBe(20);
+});
