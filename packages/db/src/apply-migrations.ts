@@ -1,59 +1,21 @@
-import { join } from "node:path";
 import { readFile } from "node:fs/promises";
-import { CodedError, describeError, errorCodeOf, isCodedError } from "@toolctrl/foundation/errors";
-import pg from "pg";
+import { join } from "node:path";
 import type { SchemaEngine } from "@prisma/schema-engine-wasm/schema_engine_bg";
+import { CodedError, describeError } from "@toolctrl/foundation/errors";
+import type pg from "pg";
 import { clearInterruptedBuilds } from "./clear-interrupted-builds.ts";
 import type { DatabaseLog } from "./log.ts";
 import { findPrismaDir, readMigrations, type MigrationFile } from "./migration-files.ts";
-import { takeMigrationLock } from "./migration-lock.ts";
-import { connectionConfig } from "./pool-config.ts";
 import { createSchemaEngine } from "./schema-engine.ts";
-import { assertSchema } from "./verify-schema.ts";
-
-export interface MigrateOptions {
-  /** A direct connection: the lock belongs to a session, which a pooler in transaction mode does not keep. */
-  readonly url: string;
-  readonly log?: DatabaseLog | undefined;
-  /** Longest wait for another process that migrates, ms. Default 120,000. */
-  readonly lockWaitMs?: number | undefined;
-}
-
-export interface MigrateResult {
-  /** Names of the migrations that this call applied, in order. */
-  readonly applied: string[];
-}
-
-const CONNECTION = { connectTimeoutMs: 10_000, lockTimeoutMs: 10_000, idleInTransactionMs: 60_000 };
 
 /**
- * Applies the migrations that the database lacks, then verifies that the tables are what the migrations make.
+ * Applies what is missing, over a connection that holds the migration lock.
  *
- * Lock and work share one connection, so the lock lasts exactly as long as the server works for us. Each migration and its record
- * commit together: a process that dies midway leaves nothing of it, and the next one applies it again. A migration that waits more
- * than 10 s for a table lock gives up rather than queue all traffic behind itself.
- *
- * @throws CodedError `MIGRATE.LOCKED`, `MIGRATE.FAILED`, `MIGRATE.VERIFY`
+ * @returns the names of the migrations it applied, in order
+ * @throws CodedError `MIGRATE.LOCKED`, `MIGRATE.FAILED`
  */
-export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
-  const client = new pg.Client(connectionConfig(options.url, "toolctrl migrate", CONNECTION));
-  // A lost connection also fails the statement in flight; without a listener it would end the process first.
-  client.on("error", (error) => options.log?.error({ err: error }, "the migration connection was lost"));
-  try {
-    await client.connect();
-    await takeMigrationLock(client, options.lockWaitMs ?? 120_000);
-    const applied = await applyAll(client, options.log);
-    await assertSchema(client);
-    return { applied };
-  } catch (error) {
-    throw isCodedError(error) ? error : failed(error);
-  } finally {
-    await client.end().catch(() => undefined);
-  }
-}
-
-async function applyAll(client: pg.Client, log: DatabaseLog | undefined): Promise<string[]> {
-  const dir = join(findPrismaDir(), "migrations");
+export async function applyMigrations(client: pg.Client, options: { dir?: string; log?: DatabaseLog | undefined } = {}): Promise<string[]> {
+  const { dir = join(findPrismaDir(), "migrations"), log } = options;
   const [migrations, lockfile] = await Promise.all([readMigrations(dir), readFile(join(dir, "migration_lock.toml"), "utf8")]);
   await clearInterruptedBuilds(client, migrations);
   const engine = await createSchemaEngine(client, log);
@@ -86,7 +48,7 @@ async function applyOne(client: pg.Client, engine: SchemaEngine, migration: Migr
   } catch (error) {
     // The connection may be gone, and the transaction with it.
     await client.query("ROLLBACK").catch(() => undefined);
-    throw failed(error, migration.name);
+    throw migrationFailed(error, migration.name);
   }
 }
 
@@ -104,8 +66,11 @@ function migrationsList(dir: string, lockfile: string, migrations: readonly Migr
   };
 }
 
-function failed(error: unknown, migration?: string): CodedError {
+/** The error of a migration that did not apply. */
+export function migrationFailed(error: unknown, migration?: string): CodedError {
   const where = migration === undefined ? "the migrations" : `migration ${migration}`;
-  const code = /canceling statement due to lock timeout|55P03/.test(describeError(error)) || errorCodeOf(error) === "55P03" ? "MIGRATE.LOCKED" : "MIGRATE.FAILED";
-  return new CodedError(code, `expected ${where} to apply, got: ${describeError(error, 4_000)}`, { facts: { migration }, cause: error });
+  const text = describeError(error, 4_000);
+  // The engine wraps the server's error and keeps only its text.
+  const code = text.includes("due to lock timeout") ? "MIGRATE.LOCKED" : "MIGRATE.FAILED";
+  return new CodedError(code, `expected ${where} to apply, got: ${text}`, { facts: { migration }, cause: error });
 }

@@ -30,10 +30,16 @@ async function loadEngine(): Promise<typeof Engine> {
   const glue = createRequire(import.meta.url).resolve("@prisma/schema-engine-wasm/schema_engine_bg");
   const { WebAssembly: wasm } = globalThis as unknown as { readonly WebAssembly: Wasm };
   const compiled = await wasm.compile(await readFile(glue.replace(/\.js$/, ".wasm")));
-  const instance = await wasm.instantiate(compiled, { "./schema_engine_bg.js": engine });
+  const imports = Object.entries(engine).map(([name, value]) => [name, name.startsWith("__wbg_setTimeout_") ? startTimer : value]);
+  const instance = await wasm.instantiate(compiled, { "./schema_engine_bg.js": Object.fromEntries(imports) as object });
   const { __wbg_set_wasm: setWasm } = engine;
   const { __wbindgen_start: start } = instance.exports;
   setWasm(instance.exports);
   if (typeof start === "function") start();
   return engine;
+}
+
+// The engine never clears its 10 s timer for the lock, which would keep the process alive for so long.
+function startTimer(callback: () => void, ms: number): NodeJS.Timeout {
+  return setTimeout(callback, ms).unref();
 }

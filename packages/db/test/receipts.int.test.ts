@@ -8,7 +8,7 @@ import { gate, openDatabase, rejection, rowsOf, TENANT } from "./support.ts";
 const eventId = "0190a0a0-0000-7000-8000-000000000001";
 const scope = { tenantId: TENANT, consumer: "audit-append", effectEpoch: 0 };
 const RECEIPTS = `SELECT "outcome", "result", "effectEpoch" FROM "OutboxReceipt" ORDER BY "effectEpoch"`;
-const effect = (tx: { $executeRawUnsafe: OutboxTransaction["$executeRawUnsafe"] }) =>
+const effect = async (tx: OutboxTransaction): Promise<number> =>
   tx.$executeRawUnsafe(`INSERT INTO "IdempotencyKey" VALUES (gen_random_uuid()::text, '', now())`);
 const EFFECTS = `SELECT count(*)::int AS "n" FROM "IdempotencyKey"`;
 
