@@ -191,6 +191,12 @@ test("a replay repeats the effect of the one consumer it names, in its own epoch
   await untilJob(harness, id, "completed", 3);
   expect(epochs).toEqual([0, 2]);
   expect((await harness.receipts(id)).map(({ effectEpoch }) => effectEpoch)).toEqual([0, 2]);
+
+  // A consumer that had not finished runs at last when another is replayed, in its own first epoch.
+  const unfinished = newEventId();
+  await harness.add({ outboxEventId: unfinished, generation: 1, effectEpoch: 1, replayConsumer: "somebody-else" });
+  await untilJob(harness, unfinished, "completed", 1);
+  expect(epochs).toEqual([0, 2, 0]);
 });
 
 test("a payload that travels by reference is read from the event's row, of its own tenant only", async () => {
