@@ -46,6 +46,8 @@ export interface QueueSettings {
 }
 
 const DAY_SECONDS = 86_400;
+// BullMQ on Postgres looks at all kept jobs whenever one ends: keeping 1,000 instead of 100 cost a third of its throughput.
+const KEEP_COMPLETED = { redis: 1000, postgres: 100 } as const;
 
 /** @throws CodedError `QUEUE.PREFIX`, `QUEUE.SETTING` */
 export function queueSettings(options: QueueBackendOptions): QueueSettings {
@@ -56,7 +58,7 @@ export function queueSettings(options: QueueBackendOptions): QueueSettings {
     backoffMs: whole("backoffMs", options.backoffMs, 0, 86_400_000),
     log: options.log,
     addTimeoutMs: whole("addTimeoutMs", options.addTimeoutMs ?? 5000, 100, 60_000),
-    keepCompleted: keep("keep.completed", options.keep?.completed ?? { ageSeconds: DAY_SECONDS, count: 1000 }),
+    keepCompleted: keep("keep.completed", options.keep?.completed ?? { ageSeconds: DAY_SECONDS, count: KEEP_COMPLETED[options.kind] }),
     keepFailed: keep("keep.failed", options.keep?.failed ?? { ageSeconds: 30 * DAY_SECONDS, count: 5000 }),
     lockMs: whole("lockMs", options.lockMs ?? 30_000, 200, 3_600_000),
     stalledCheckMs: whole("stalledCheckMs", options.stalledCheckMs ?? 15_000, 50, 3_600_000),

@@ -28,7 +28,8 @@ export function createFailFastClient(url: string, timeoutMs: number, report: Err
     enableOfflineQueue: false,
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
-    // Half a second before the add's own bound, so that the reason is known by then.
+    // A timer per connection instead of ioredis's one per command, which costs a bulk add 3 %. Each request has a deadline besides;
+    // this one ends before it, so that the reason is known by then.
     socketTimeout: Math.max(50, timeoutMs - Math.min(500, timeoutMs / 4)),
     lazyConnect,
   });
