@@ -4,7 +4,7 @@ import { access, chown, mkdir, mkdtemp, readFile, rename, rm, writeFile } from "
 import { join, resolve } from "node:path";
 import { promisify } from "node:util";
 import type { PostgresBinaries } from "./postgres-binaries.ts";
-import { canReach, reachableTmp, type RunAs } from "./run-as.ts";
+import { canReach, reachableTmp, scratchDirectory, type RunAs } from "./run-as.ts";
 
 const run = promisify(execFile);
 const PASSWORD_FILE = "toolctrl-password";
@@ -18,11 +18,11 @@ export interface DataPlace {
 }
 
 /**
- * Chooses the place: a fresh directory for temporary files without `dir`, else `dir`. A `dir` that the server's account cannot reach
+ * Chooses the place: a fresh scratch directory without `dir`, else `dir`. A `dir` that the server's account cannot reach
  * is replaced by a directory it can reach, whose name is kept in `dir`, in the file `moved-to`.
  */
 export async function placeData(dir: string | undefined, as: RunAs, log?: (line: string) => void): Promise<DataPlace> {
-  if (dir === undefined) return place(await freshDirectory(await reachableTmp(as), as));
+  if (dir === undefined) return place(await freshDirectory(await scratchDirectory(as), as));
   const wanted = resolve(dir);
   await mkdir(wanted, { recursive: true });
   if (await canReach(wanted, as)) return place(wanted);

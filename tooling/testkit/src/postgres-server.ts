@@ -7,7 +7,7 @@ import { track } from "./tracked.ts";
 import { startWatchdog, type Watchdog } from "./watchdog.ts";
 
 export interface PostgresOptions {
-  /** Where the data live on after the server. Without it they are in a directory for temporary files, removed by `close()`. */
+  /** Where the data live on after the server. Without it they are in a scratch directory, removed by `close()`. */
   dir?: string;
   /** A fixed port; without it a free one. */
   port?: number;
@@ -36,7 +36,7 @@ export interface PostgresServer {
   close(): Promise<void>;
 }
 
-const THROWAWAY = { fsync: "off", full_page_writes: "off", wal_level: "minimal", max_wal_senders: "0", max_wal_size: "4GB" };
+const THROWAWAY = { fsync: "off", full_page_writes: "off", wal_level: "minimal", max_wal_senders: "0", max_wal_size: "512MB" };
 const COMMON = { listen_addresses: "127.0.0.1", unix_socket_directories: "", max_connections: "300", jit: "off" };
 
 /** Starts a private PostgreSQL 18 from the npm registry on a loopback port, making its data directory first when there is none. */
