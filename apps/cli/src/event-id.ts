@@ -14,6 +14,8 @@ export function eventIdOf(text: string | undefined): string {
 }
 
 export function notFound(id: string): CodedError {
-  const why = isEventId(id) ? `expected an event with id ${id}, got none` : `expected an event id (a UUID), got ${JSON.stringify(id.slice(0, 80))}`;
+  const why = isEventId(id)
+    ? `expected an event with id ${id}, got none`
+    : `expected an event id (a UUID), got ${JSON.stringify(id.slice(0, 80))}`;
   return new CodedError("DB.EVENT_NOT_FOUND", why, { facts: { id } });
 }

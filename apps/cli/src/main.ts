@@ -2,6 +2,8 @@
 import { processIo } from "./io.ts";
 import { runCli } from "./run-cli.ts";
 
-void runCli(process.argv.slice(2), processIo()).then((code) => {
-  process.exitCode = code;
-});
+async function main(): Promise<void> {
+  process.exitCode = await runCli(process.argv.slice(2), processIo());
+}
+
+void main();

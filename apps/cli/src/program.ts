@@ -1,5 +1,6 @@
 import { Command } from "commander";
 import { createRegistrar } from "./command.ts";
+import { registerAuditVerify } from "./commands/audit-verify.ts";
 import { registerDbMigrate } from "./commands/db-migrate.ts";
 import { registerDbStatus } from "./commands/db-status.ts";
 import { registerOutboxCancel } from "./commands/outbox-cancel.ts";
@@ -14,7 +15,7 @@ import type { Io } from "./io.ts";
 /** The whole command line. The exit code of the command that ran goes to `onExit`. */
 export function createProgram(io: Io, onExit: (code: ExitCode) => void): Command {
   const program = new Command("toolctrl-cli")
-    .description("Operates the outbox: migrate, look, trace, requeue, cancel.")
+    .description("Operates the outbox: migrate, look, trace, requeue, cancel, verify.")
     .option("--json", "write one JSON document to the output; logs, questions and progress go to the error output")
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({ writeOut: (text) => void io.out.write(text), writeErr: (text) => void io.err.write(text) })
@@ -34,5 +35,8 @@ export function createProgram(io: Io, onExit: (code: ExitCode) => void): Command
   registerOutboxTrace(outbox, registrar);
   registerOutboxRequeue(outbox, registrar);
   registerOutboxCancel(outbox, registrar);
+
+  const audit = program.command("audit").description("the audit trail");
+  registerAuditVerify(audit, registrar);
   return program;
 }

@@ -8,6 +8,8 @@ import type { Io } from "./io.ts";
 
 const APP = "toolctrl-cli";
 const CLOSE_MS = 2000;
+/** How long one question to the queue may take; the tables' half of an answer does not wait longer. */
+const QUEUE_ANSWER_MS = 2000;
 
 /** Runs `use` with the database, and closes it whatever happens. */
 export async function withDatabase<T>(io: Io, use: (database: Database) => Promise<T>): Promise<T> {
@@ -34,6 +36,7 @@ export async function withQueue<T>(io: Io, use: (database: Database, backend: Qu
       // It only looks: what a job's attempts are is the business of those who add it.
       attempts: 1,
       backoffMs: 1000,
+      addTimeoutMs: QUEUE_ANSWER_MS,
       log,
     });
     try {

@@ -37,32 +37,53 @@ async function seed(status: Status, options: { count?: number; age?: string; typ
 }
 
 async function receipt(eventId: string, consumer: string): Promise<void> {
-  await database.pool.query(`INSERT INTO "OutboxReceipt" ("eventId", "consumer", "tenantId", "outcome") VALUES ($1, $2, 'acme', 'done')`, [eventId, consumer]);
+  await database.pool.query(`INSERT INTO "OutboxReceipt" ("eventId", "consumer", "tenantId", "outcome") VALUES ($1, $2, 'acme', 'done')`, [
+    eventId,
+    consumer,
+  ]);
 }
 
-async function events(): Promise<Array<{ id: string; status: string; generation: number; retries: number; attempts: number; dueIn: number }>> {
-  const { rows } = await database.pool.query<{ id: string; status: string; generation: number; retries: number; attempts: number; dueIn: number }>(
+async function events(): Promise<
+  Array<{ id: string; status: string; generation: number; retries: number; attempts: number; dueIn: number }>
+> {
+  const { rows } = await database.pool.query<{
+    id: string;
+    status: string;
+    generation: number;
+    retries: number;
+    attempts: number;
+    dueIn: number;
+  }>(
     `SELECT "id", "status"::text AS "status", "generation", "retries", "attempts", extract(epoch FROM "scheduledAt" - clock_timestamp())::float8 AS "dueIn" FROM "OutboxEvent"`,
   );
   return rows;
 }
 
-async function actionRows(): Promise<Array<{ actor: string; action: string; reason: string | null; affected: number; params: Record<string, unknown> }>> {
-  const { rows } = await database.pool.query<{ actor: string; action: string; reason: string | null; affected: number; params: Record<string, unknown> }>(
-    `SELECT * FROM "OutboxAction" ORDER BY "createdAt"`,
-  );
+async function actionRows(): Promise<
+  Array<{ actor: string; action: string; reason: string | null; affected: number; params: Record<string, unknown> }>
+> {
+  const { rows } = await database.pool.query<{
+    actor: string;
+    action: string;
+    reason: string | null;
+    affected: number;
+    params: Record<string, unknown>;
+  }>(`SELECT * FROM "OutboxAction" ORDER BY "createdAt"`);
   return rows;
 }
 
 describe("requeue of one event", () => {
   test("by two operators at once is done by one; the other is refused and told the state", async () => {
     const [id = ""] = await seed("FAILED");
-    const results = await Promise.all([cli("outbox", "requeue", id, "--json", "--actor", "ann"), cli("outbox", "requeue", id, "--json", "--actor", "bob")]);
-    expect(results.map((result) => result.code).sort()).toEqual([0, 4]);
+    const results = await Promise.all([
+      cli("outbox", "requeue", id, "--json", "--actor", "ann"),
+      cli("outbox", "requeue", id, "--json", "--actor", "bob"),
+    ]);
+    expect(new Set(results.map((result) => result.code))).toEqual(new Set([0, 4]));
     const loser = results.find((result) => result.code === 4);
     expect(loser?.json()).toMatchObject({ error: { code: "DB.EVENT_STATE", message: expect.stringContaining("got PENDING") } });
     expect(await events()).toMatchObject([{ status: "PENDING", generation: 1, retries: 0, attempts: 7 }]);
-    expect((await actionRows()).map((row) => row.affected).sort()).toEqual([0, 1]);
+    expect((await actionRows()).map((row) => row.affected).toSorted((a, b) => a - b)).toEqual([0, 1]);
   });
 
   test("that is PROCESSING is refused with exit code 4 and changes nothing", async () => {
@@ -88,7 +109,13 @@ describe("requeue of one event", () => {
     const [id = ""] = await seed("FAILED");
     expect((await cli("outbox", "requeue", id, "--actor", "ann", "--reason", "receiver mended")).code).toBe(0);
     expect(await actionRows()).toMatchObject([
-      { actor: "ann", action: "requeue", reason: "receiver mended", affected: 1, params: { before: [{ id, from: "FAILED", retries: 6, lastErrorCode: "QUEUE.REJECTED" }] } },
+      {
+        actor: "ann",
+        action: "requeue",
+        reason: "receiver mended",
+        affected: 1,
+        params: { before: [{ id, from: "FAILED", retries: 6, lastErrorCode: "QUEUE.REJECTED" }] },
+      },
     ]);
   });
 
@@ -98,7 +125,10 @@ describe("requeue of one event", () => {
     const result = await cli("outbox", "requeue", id, "--json");
     expect(result.code).toBe(0);
     expect(result.stderr).toContain(`warning: ${id} (mail.message.send): mail-render has a receipt and stays suppressed`);
-    expect(result.json()).toMatchObject({ action: "requeue", events: [{ outcome: "requeued", suppressed: ["mail-render"], willRun: ["email-send"] }] });
+    expect(result.json()).toMatchObject({
+      action: "requeue",
+      events: [{ outcome: "requeued", suppressed: ["mail-render"], willRun: ["email-send"] }],
+    });
   });
 
   test("with --dry-run says what would happen and changes nothing", async () => {
@@ -115,7 +145,13 @@ describe("requeue of one event", () => {
     const missing = randomUUID();
     const result = await cli("outbox", "requeue", failed, pending, missing, "--json");
     expect(result.code).toBe(5);
-    expect(result.json()).toMatchObject({ events: [{ id: failed, outcome: "requeued" }, { id: pending, outcome: "refused" }, { id: missing, outcome: "not-found" }] });
+    expect(result.json()).toMatchObject({
+      events: [
+        { id: failed, outcome: "requeued" },
+        { id: pending, outcome: "refused" },
+        { id: missing, outcome: "not-found" },
+      ],
+    });
   });
 });
 
@@ -127,19 +163,10 @@ describe("replay", () => {
     const result = await cli("outbox", "requeue", id, "--replay", "--consumer", "email-send", "--json");
     expect(result.code).toBe(0);
     expect(result.stderr).toContain("email-send repeats its effect");
-    expect(result.json()).toMatchObject({ action: "replay", events: [{ effectEpoch: 1, replayConsumer: "email-send", suppressed: ["mail-render"] }] });
-  });
-
-  test.each([
-    [["--replay"], "expected --consumer together with --replay"],
-    [["--consumer", "email-send"], "expected --replay together with --consumer"],
-    [["--replay", "--consumer", "nobody"], "expected --consumer to be one of"],
-  ])("with %j is a bad argument", async (extra, message) => {
-    const [id = ""] = await seed("DONE");
-    const result = await cli("outbox", "requeue", id, ...extra);
-    expect(result.code).toBe(2);
-    expect(result.stderr).toContain(message);
-    expect(await events()).toMatchObject([{ status: "DONE" }]);
+    expect(result.json()).toMatchObject({
+      action: "replay",
+      events: [{ effectEpoch: 1, replayConsumer: "email-send", suppressed: ["mail-render"] }],
+    });
   });
 });
 
@@ -148,7 +175,22 @@ describe("bulk requeue", () => {
     await seed("DONE", { count: 25, age: "10 minutes" });
     await seed("DONE", { count: 3, age: "3 hours" });
     await seed("FAILED", { count: 2, age: "10 minutes" });
-    const result = await cli("outbox", "requeue", "--status", "DONE", "--from", "2h", "--batch-size", "10", "--jitter", "10m", "--yes", "--json", "--actor", "ann");
+    const result = await cli(
+      "outbox",
+      "requeue",
+      "--status",
+      "DONE",
+      "--from",
+      "2h",
+      "--batch-size",
+      "10",
+      "--jitter",
+      "10m",
+      "--yes",
+      "--json",
+      "--actor",
+      "ann",
+    );
     expect(result.code).toBe(0);
     expect(result.json()).toMatchObject({ matched: 25, changed: 25, refused: 0, batches: 3, more: false });
     const requeued = (await events()).filter((event) => event.status === "PENDING");
@@ -174,30 +216,23 @@ describe("bulk requeue", () => {
     await seed("FAILED", { count: 3 });
     await seed("FAILED", { count: 3, tenantId: "globex" });
     await seed("FAILED", { count: 3, type: "billings.invoice.paid" });
-    const result = await cli("outbox", "requeue", "--status", "failed", "--tenant", "acme", "--type", "billing.", "--limit", "2", "--yes", "--json");
+    const result = await cli(
+      "outbox",
+      "requeue",
+      "--status",
+      "failed",
+      "--tenant",
+      "acme",
+      "--type",
+      "billing.",
+      "--limit",
+      "2",
+      "--yes",
+      "--json",
+    );
     expect(result.json()).toMatchObject({ changed: 2, more: true });
     expect(result.code).toBe(0);
     expect((await events()).filter((event) => event.status === "PENDING")).toHaveLength(2);
-  });
-
-  test.each([
-    [["--status", "PENDING"], "expected --status to be of FAILED, CANCELLED, DONE, got PENDING"],
-    [["--status", "DONE,PROCESSING"], "got PROCESSING"],
-    [["--type", "billing"], "a filter without --status"],
-    [[], "expected ids, or a filter with --status"],
-    [["--status", "FAILED"], "expected --yes"],
-    [["--status", "SLEEPING"], "expected PENDING, PROCESSING, DONE, FAILED, CANCELLED"],
-    [["--status", "FAILED", "--from", "yesterday"], "expected a time such as"],
-    [["--status", "FAILED", "--batch-size", "0"], "expected a whole number from 1 to 1000"],
-    [["--status", "FAILED", "--jitter", "2h", "--yes"], "expected --jitter of at most 1h"],
-    [["--stauts", "FAILED"], "unknown option"],
-  ])("with %j is a bad argument: exit code 2, nothing changed", async (args, message) => {
-    await seed("FAILED");
-    const result = await cli("outbox", "requeue", ...args, "--json");
-    expect(result.stderr).toContain(message);
-    expect(result.code).toBe(2);
-    expect(result.json()).toMatchObject({ error: { code: "CLI.ARGUMENT" } });
-    expect(await events()).toMatchObject([{ status: "FAILED" }]);
   });
 
   test("that matches nothing says so and succeeds", async () => {
@@ -221,7 +256,11 @@ describe("cancel", () => {
 
   test("in bulk needs --yes without a terminal, and then cancels what matches", async () => {
     await seed("PENDING", { count: 5 });
-    expect((await cli("outbox", "cancel", "--status", "PENDING")).code).toBe(2);
+    const unasked = await cli("outbox", "cancel", "--status", "PENDING", "--json");
+    expect([unasked.code, unasked.json()]).toEqual([
+      2,
+      { error: expect.objectContaining({ code: "CLI.ARGUMENT", message: expect.stringContaining("--yes") }) },
+    ]);
     const result = await cli("outbox", "cancel", "--status", "PENDING", "--yes", "--json", "--batch-size", "2");
     expect(result.json()).toMatchObject({ changed: 5, batches: 3 });
     expect((await events()).every((event) => event.status === "CANCELLED")).toBe(true);

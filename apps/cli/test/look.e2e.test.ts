@@ -1,7 +1,8 @@
 import { randomUUID } from "node:crypto";
-import { createDatabase, type Database } from "@toolctrl/db/client";
+import { createDatabase, transaction, type Database } from "@toolctrl/db/client";
 import { publishOutboxEvent } from "@toolctrl/db/outbox";
 import { recordDead } from "@toolctrl/db/receipts";
+import { appendAuditEntry, canonicalJson } from "@toolctrl/domain/audit";
 import { createRedisNamespace } from "@toolctrl/testkit/redis-server";
 import { createEmptyDatabase, createTestDatabase } from "@toolctrl/testkit/template-db";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -28,9 +29,12 @@ describe("list", () => {
   test("gives the newest events that match, aligned for people and as one document for scripts", async () => {
     const tenantId = `tenant-${randomUUID()}`;
     const older = await publish("billing.invoice.paid", tenantId);
-    const newer = await publish("mail.message.send", tenantId).catch(() => publish("webhook.message.deliver", tenantId));
+    const newer = await publish("webhook.message.deliver", tenantId);
     const json = await cli("outbox", "list", "--tenant", tenantId, "--json");
-    expect(json.json()).toMatchObject({ events: [{ id: newer }, { id: older, status: "PENDING", eventType: "billing.invoice.paid" }], more: false });
+    expect(json.json()).toMatchObject({
+      events: [{ id: newer }, { id: older, status: "PENDING", eventType: "billing.invoice.paid" }],
+      more: false,
+    });
     expect(JSON.stringify(json.json())).not.toContain("amount");
     const human = await cli("outbox", "list", "--tenant", tenantId, "--limit", "1");
     const [head = "", row = ""] = human.stdout.split("\n");
@@ -44,7 +48,10 @@ describe("list", () => {
 describe("show", () => {
   test("gives the row, its payload and its receipts", async () => {
     const id = await publish();
-    expect((await cli("outbox", "show", id, "--json")).json()).toMatchObject({ event: { id, payload: { amount: 7 }, attempts: 0 }, receipts: [] });
+    expect((await cli("outbox", "show", id, "--json")).json()).toMatchObject({
+      event: { id, payload: { amount: 7 }, attempts: 0 },
+      receipts: [],
+    });
   });
 
   test.each(["show", "trace"])("%s of an unknown id ends with exit code 3 and DB.EVENT_NOT_FOUND", async (command) => {
@@ -65,7 +72,11 @@ describe("stats", () => {
     );
     const result = await cli("outbox", "stats", "--json");
     expect(result.code).toBe(0);
-    const stats = result.json() as { queues: Array<{ queue: string; consumers: number; counts: unknown }>; byRoute: Array<{ route: string }>; backlog: { due: number } };
+    const stats = result.json() as {
+      queues: Array<{ queue: string; consumers: number; counts: unknown }>;
+      byRoute: Array<{ route: string }>;
+      backlog: { due: number };
+    };
     const consumersOf = (queue: string): number | undefined => stats.queues.find((entry) => entry.queue === queue)?.consumers;
     expect([consumersOf("outbox.audit"), consumersOf("outbox.mail"), consumersOf("outbox.ai-cost")]).toEqual([1, 0, 0]);
     expect(stats.byRoute).toContainEqual(expect.objectContaining({ route: "ai.cost.", target: "outbox.ai-cost" }));
@@ -78,12 +89,17 @@ describe("stats", () => {
   test("answers from the tables when the queue's server is away", async () => {
     const result = await runCli(["outbox", "stats", "--json"], { ...env, REDIS_URL: "redis://127.0.0.1:1" });
     expect(result.code).toBe(0);
-    expect(result.json()).toMatchObject({ queues: expect.arrayContaining([expect.objectContaining({ queue: "outbox.mail", counts: null })]) });
+    expect(result.json()).toMatchObject({
+      queues: expect.arrayContaining([expect.objectContaining({ queue: "outbox.mail", counts: null })]),
+    });
   });
 
   test("names the consumers that gave up and the DONE events without their receipts", async () => {
-    const id = await publish("mail.message.send").catch(() => publish("webhook.message.deliver"));
-    await database.pool.query(`UPDATE "OutboxEvent" SET "status" = 'DONE', "processedAt" = clock_timestamp(), "blocksLine" = false WHERE "id" = $1`, [id]);
+    const id = await publish("webhook.message.deliver");
+    await database.pool.query(
+      `UPDATE "OutboxEvent" SET "status" = 'DONE', "processedAt" = clock_timestamp(), "blocksLine" = false WHERE "id" = $1`,
+      [id],
+    );
     await recordDead(database.pool, { eventId: id, tenantId: "acme", consumer: "webhook-deliver", effectEpoch: 0, error: "410 gone" });
     expect((await cli("outbox", "stats", "--json")).json()).toMatchObject({
       dead: [{ consumer: "webhook-deliver", jobs: 1, newestDetail: expect.stringContaining("410 gone") }],
@@ -116,6 +132,28 @@ describe("db", () => {
     const result = await runCli(["outbox", "list", "--json"], {});
     expect(result.code).toBe(2);
     expect(result.json()).toMatchObject({ error: { code: "ENV.INVALID", message: expect.stringContaining("DATABASE_URL") } });
+  });
+});
+
+describe("audit verify", () => {
+  test("tells a sound chain from a broken one by its exit code, and names the row", async () => {
+    const tenantId = `tenant-${randomUUID()}`;
+    for (const action of ["first", "second", "third"]) {
+      await transaction(database.pool, (tx) =>
+        appendAuditEntry(tx, { tenantId, eventId: randomUUID(), effectEpoch: 0, entryJson: canonicalJson({ action }) }),
+      );
+    }
+    const sound = await cli("audit", "verify", tenantId, "--json");
+    expect([sound.code, sound.json()]).toEqual([0, expect.objectContaining({ ok: true, verified: 3 })]);
+    await database.pool.query(`ALTER TABLE "AuditEntry" DISABLE TRIGGER "AuditEntry_append_only"`);
+    await database.pool.query(`UPDATE "AuditEntry" SET "entry" = '{"action":"forged"}' WHERE "tenantId" = $1 AND "sequence" = 2`, [
+      tenantId,
+    ]);
+    const broken = await cli("audit", "verify", tenantId, "--json");
+    expect([broken.code, broken.json()]).toMatchObject([
+      1,
+      { error: { code: "AUDIT.CHAIN_BROKEN", facts: { sequence: "2", verified: 1 } } },
+    ]);
   });
 });
 

@@ -61,8 +61,13 @@ test("a job that is dead and kept runs again exactly once after requeue, and tra
   await database.pool.query(`ALTER TABLE "Notification" ADD CONSTRAINT "receiver_broken" CHECK (false) NOT VALID`);
   await startWorker(env);
   const [id = ""] = await publish(database, 1);
-  await waitFor(() => countRows(database, `SELECT 1 FROM "OutboxReceipt" WHERE "outcome" = 'dead'`), { timeoutMs: 30_000, what: "the consumer to give up" });
-  await waitFor(async () => (await backend.find("outbox.notification", jobIdFor(id)))?.state === "failed", { what: "the failed job to be kept" });
+  await waitFor(() => countRows(database, `SELECT 1 FROM "OutboxReceipt" WHERE "outcome" = 'dead'`), {
+    timeoutMs: 30_000,
+    what: "the consumer to give up",
+  });
+  await waitFor(async () => (await backend.find("outbox.notification", jobIdFor(id)))?.state === "failed", {
+    what: "the failed job to be kept",
+  });
 
   const before = (await cli(["outbox", "trace", id, "--json"], env)).json();
   expect(before).toMatchObject({
@@ -75,10 +80,18 @@ test("a job that is dead and kept runs again exactly once after requeue, and tra
 
   await database.pool.query(`ALTER TABLE "Notification" DROP CONSTRAINT "receiver_broken"`);
   const requeued = await cli(["outbox", "requeue", id, "--json", "--reason", "constraint dropped"], env);
-  expect([requeued.code, requeued.json()]).toEqual([0, expect.objectContaining({ events: [expect.objectContaining({ outcome: "requeued", willRun: ["notification-create"] })] })]);
-  await waitFor(() => countRows(database, `SELECT 1 FROM "OutboxReceipt" WHERE "outcome" = 'done'`), { timeoutMs: 30_000, what: "the receipt" });
+  expect([requeued.code, requeued.json()]).toEqual([
+    0,
+    expect.objectContaining({ events: [expect.objectContaining({ outcome: "requeued", willRun: ["notification-create"] })] }),
+  ]);
+  await waitFor(() => countRows(database, `SELECT 1 FROM "OutboxReceipt" WHERE "outcome" = 'done'`), {
+    timeoutMs: 30_000,
+    what: "the receipt",
+  });
   expect(await countRows(database, `SELECT 1 FROM "Notification"`)).toBe(1);
-  await waitFor(async () => (await backend.find("outbox.notification", jobIdFor(id, 1)))?.state === "completed", { what: "the new job to end" });
+  await waitFor(async () => (await backend.find("outbox.notification", jobIdFor(id, 1)))?.state === "completed", {
+    what: "the new job to end",
+  });
 
   const after = await cli(["outbox", "trace", id], env);
   expect(after.stdout).toContain("finished: handed off, and every consumer of its route has its receipt");
@@ -88,12 +101,17 @@ test("a job that is dead and kept runs again exactly once after requeue, and tra
   // Once more: the receipt holds the consumer back, and the operator is told so first.
   const again = await cli(["outbox", "requeue", id], env);
   expect(again.stderr).toContain("notification-create has a receipt and stays suppressed");
-  await waitFor(async () => (await backend.find("outbox.notification", jobIdFor(id, 2)))?.state === "completed", { what: "the third job to end" });
+  await waitFor(async () => (await backend.find("outbox.notification", jobIdFor(id, 2)))?.state === "completed", {
+    what: "the third job to end",
+  });
   expect(await countRows(database, `SELECT 1 FROM "Notification"`)).toBe(1);
 
   // And on purpose.
   expect((await cli(["outbox", "requeue", id, "--replay", "--consumer", "notification-create"], env)).code).toBe(0);
-  await waitFor(async () => (await countRows(database, `SELECT 1 FROM "Notification"`)) === 2, { timeoutMs: 30_000, what: "the repeated row" });
+  await waitFor(async () => (await countRows(database, `SELECT 1 FROM "Notification"`)) === 2, {
+    timeoutMs: 30_000,
+    what: "the repeated row",
+  });
 });
 
 test("a DONE range whose jobs a flush of Redis lost is requeued, and each event has its effect once", async () => {
@@ -118,11 +136,16 @@ test("a DONE range whose jobs a flush of Redis lost is requeued, and each event 
   const [event] = lost.json()["events"] as Array<{ id: string }>;
   expect((await cli(["outbox", "trace", event?.id ?? "", "--json"], env)).json()).toMatchObject({ verdict: { state: "no-consumer" } });
   await startWorker(env);
-  expect((await cli(["outbox", "trace", event?.id ?? "", "--json"], env)).json()).toMatchObject({ verdict: { state: "lost", next: expect.stringContaining("outbox requeue") } });
+  expect((await cli(["outbox", "trace", event?.id ?? "", "--json"], env)).json()).toMatchObject({
+    verdict: { state: "lost", next: expect.stringContaining("outbox requeue") },
+  });
 
   const result = await cli(["outbox", "requeue", "--status", "DONE", "--from", "1h", "--yes", "--json"], env);
   expect([result.code, result.json()]).toEqual([0, expect.objectContaining({ matched: 20, changed: 20 })]);
-  await waitFor(async () => (await countRows(database, `SELECT 1 FROM "OutboxReceipt" WHERE "outcome" = 'done'`)) === 20, { timeoutMs: 30_000, what: "20 receipts" });
+  await waitFor(async () => (await countRows(database, `SELECT 1 FROM "OutboxReceipt" WHERE "outcome" = 'done'`)) === 20, {
+    timeoutMs: 30_000,
+    what: "20 receipts",
+  });
   expect(await countRows(database, `SELECT DISTINCT "eventId" FROM "Notification"`)).toBe(20);
   expect(await countRows(database, `SELECT 1 FROM "Notification"`)).toBe(20);
 });

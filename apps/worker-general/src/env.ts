@@ -2,7 +2,14 @@ import { databaseEnv, loadEnv, outboxEnv, processEnv, queueEnv, receiverEnv, wor
 import { z } from "zod";
 
 /** What worker-general reads from its environment; docs/reference/env.md lists it. */
-export const workerGeneralEnv = z.object({ ...processEnv, ...workerEnv("general"), ...databaseEnv, ...queueEnv, ...outboxEnv, ...receiverEnv });
+export const workerGeneralEnv = z.object({
+  ...processEnv,
+  ...workerEnv("general"),
+  ...databaseEnv,
+  ...queueEnv,
+  ...outboxEnv,
+  ...receiverEnv,
+});
 
 export type WorkerGeneralEnv = z.output<typeof workerGeneralEnv>;
 

@@ -34,7 +34,10 @@ void runUntilSignal(
 
     scope.add("registry", await registerProcess(pool, processEntry(env, APP, backend, consumers), log));
     const checks = { database: () => database.ping(), queue: () => backend.ping(), store: () => store.ping() };
-    scope.add("health", await startHealthServer({ host: env.HEALTH_HOST, port: env.HEALTH_PORT, log, metrics, checks, isDraining: scope.isStopping }));
+    scope.add(
+      "health",
+      await startHealthServer({ host: env.HEALTH_HOST, port: env.HEALTH_PORT, log, metrics, checks, isDraining: scope.isStopping }),
+    );
 
     scope.add("dispatcher", await startDispatcher(env, { ...shared, router: createRouter() }));
     scope.add("consumers", startConsumers({ ...shared, consumers, receiver }));

@@ -27,7 +27,9 @@ beforeEach(async () => {
   await database.pool.query(`TRUNCATE "OutboxReceipt", "Notification"`);
 });
 
-function delivery(options: { tenantId?: string; type?: string; payload?: JsonValue; eventId?: string; effectEpoch?: number; replayConsumer?: string } = {}): Delivery {
+function delivery(
+  options: { tenantId?: string; type?: string; payload?: JsonValue; eventId?: string; effectEpoch?: number; replayConsumer?: string } = {},
+): Delivery {
   const { eventId = randomUUID(), tenantId = `tenant-${randomUUID()}`, type = "audit.entry.record", effectEpoch = 0 } = options;
   const payload = options.payload ?? { actor: "ann", action: "lead.update", object: "Lead", recordId: "1" };
   return {
@@ -37,9 +39,22 @@ function delivery(options: { tenantId?: string; type?: string; payload?: JsonVal
     payload,
     effectEpoch,
     envelope: {
-      v: 1, outboxEventId: eventId, tenantId, type, version: 1, position: "1", generation: 0, effectEpoch, payload,
+      v: 1,
+      outboxEventId: eventId,
+      tenantId,
+      type,
+      version: 1,
+      position: "1",
+      generation: 0,
+      effectEpoch,
+      payload,
       ...(options.replayConsumer === undefined ? {} : { replayConsumer: options.replayConsumer }),
-      correlationId: null, causationId: null, depth: 0, traceparent: null, tracestate: null, createdAt: "2026-11-30T00:00:00Z",
+      correlationId: null,
+      causationId: null,
+      depth: 0,
+      traceparent: null,
+      tracestate: null,
+      createdAt: "2026-11-30T00:00:00Z",
     },
     failures: 0,
     maxAttempts: 8,
@@ -52,7 +67,9 @@ async function entriesOf(tenantId: string): Promise<number> {
   return rowCount ?? 0;
 }
 
-async function receiptsOf(eventId: string): Promise<Array<{ consumer: string; outcome: string; effectEpoch: number; detail: string | null }>> {
+async function receiptsOf(
+  eventId: string,
+): Promise<Array<{ consumer: string; outcome: string; effectEpoch: number; detail: string | null }>> {
   const { rows } = await database.pool.query<{ consumer: string; outcome: string; effectEpoch: number; detail: string | null }>(
     `SELECT "consumer", "outcome", "effectEpoch", "detail" FROM "OutboxReceipt" WHERE "eventId" = $1 ORDER BY "effectEpoch"`,
     [eventId],
@@ -72,10 +89,15 @@ describe("audit-append, with no claim before it", () => {
 
   test("makes one gapless chain of 200 events at once, each delivered twice", async () => {
     const tenantId = `tenant-${randomUUID()}`;
-    const events = Array.from({ length: 200 }, (_, index) => delivery({ tenantId, payload: { actor: "ann", action: "step", object: "Lead", recordId: String(index) } }));
+    const events = Array.from({ length: 200 }, (_, index) =>
+      delivery({ tenantId, payload: { actor: "ann", action: "step", object: "Lead", recordId: String(index) } }),
+    );
     await Promise.all([...events, ...events].map((event) => audit.handle(event)));
     expect(await verifyAuditChain(database.pool, tenantId)).toMatchObject({ ok: true, verified: 200, headSequence: "200" });
-    const { rows } = await database.pool.query(`SELECT min("sequence")::int AS min, max("sequence")::int AS max, count(*)::int AS n FROM "AuditEntry" WHERE "tenantId" = $1`, [tenantId]);
+    const { rows } = await database.pool.query(
+      `SELECT min("sequence")::int AS min, max("sequence")::int AS max, count(*)::int AS n FROM "AuditEntry" WHERE "tenantId" = $1`,
+      [tenantId],
+    );
     expect(rows).toEqual([{ min: 1, max: 200, n: 200 }]);
   });
 
@@ -98,7 +120,9 @@ describe("audit-append, with no claim before it", () => {
       handled = audit.handle(second);
       await waitFor(
         async () => {
-          const { rows } = await database.pool.query<{ query: string }>(`SELECT "query" FROM pg_stat_activity WHERE "wait_event_type" = 'Lock' AND "datname" = current_database()`);
+          const { rows } = await database.pool.query<{ query: string }>(
+            `SELECT "query" FROM pg_stat_activity WHERE "wait_event_type" = 'Lock' AND "datname" = current_database()`,
+          );
           return rows.some((row) => row.query.includes(`FROM "AuditChain" c`));
         },
         { what: "the append to wait for the head" },
@@ -160,7 +184,9 @@ describe("notification-create, with no claim before it", () => {
   test("writes one row for 20 deliveries at once", async () => {
     const event = delivery({ type: "billing.subscription.updated", payload: { subscriptionId: "s1" } });
     await Promise.all(Array.from({ length: 20 }, () => notification.handle(event)));
-    const { rows } = await database.pool.query(`SELECT "title", "eventType", "tenantId" FROM "Notification" WHERE "eventId" = $1`, [event.eventId]);
+    const { rows } = await database.pool.query(`SELECT "title", "eventType", "tenantId" FROM "Notification" WHERE "eventId" = $1`, [
+      event.eventId,
+    ]);
     expect(rows).toEqual([{ title: "Billing subscription updated", eventType: "billing.subscription.updated", tenantId: event.tenantId }]);
   });
 
@@ -172,14 +198,21 @@ describe("notification-create, with no claim before it", () => {
 
   test("replaces the receipt that says it gave up when a requeued delivery succeeds", async () => {
     const event = delivery({ type: "billing.invoice.paid", payload: {} });
-    await recordDead(database.pool, { eventId: event.eventId, tenantId: event.tenantId, consumer: "notification-create", effectEpoch: 0, error: "gone" });
+    await recordDead(database.pool, {
+      eventId: event.eventId,
+      tenantId: event.tenantId,
+      consumer: "notification-create",
+      effectEpoch: 0,
+      error: "gone",
+    });
     await notification.handle(event);
     expect(await receiptsOf(event.eventId)).toEqual([{ consumer: "notification-create", outcome: "done", effectEpoch: 0, detail: null }]);
   });
 
   test("repeats its row once per replay of itself, and not at all when another consumer is replayed", async () => {
     const base = { eventId: randomUUID(), tenantId: "acme", type: "billing.invoice.paid", payload: {} };
-    const count = async (): Promise<number> => (await database.pool.query(`SELECT 1 FROM "Notification" WHERE "eventId" = $1`, [base.eventId])).rowCount ?? 0;
+    const count = async (): Promise<number> =>
+      (await database.pool.query(`SELECT 1 FROM "Notification" WHERE "eventId" = $1`, [base.eventId])).rowCount ?? 0;
     await notification.handle(delivery(base));
     const replay = delivery({ ...base, effectEpoch: 1, replayConsumer: "notification-create" });
     await Promise.all([notification.handle(replay), notification.handle(replay)]);

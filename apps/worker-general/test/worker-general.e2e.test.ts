@@ -21,7 +21,10 @@ describe.each(["redis", "postgres"] as const)("worker-general on %s", (kind) => 
       for (const event of events) published.push((await publishOutboxEvent(tx, event)).id);
       return published;
     });
-    await waitFor(async () => (await pool.query(`SELECT 1 FROM "OutboxReceipt" WHERE "outcome" = 'done'`)).rowCount === 4, { timeoutMs: 30_000, what: "four receipts" });
+    await waitFor(async () => (await pool.query(`SELECT 1 FROM "OutboxReceipt" WHERE "outcome" = 'done'`)).rowCount === 4, {
+      timeoutMs: 30_000,
+      what: "four receipts",
+    });
     const { rows } = await pool.query(`SELECT "eventId", "title", "recipientId", "effectEpoch" FROM "Notification" ORDER BY "title"`);
     expect(rows).toEqual([
       { eventId: ids[1], title: "Billing subscription updated", recipientId: null, effectEpoch: 0 },
@@ -49,7 +52,10 @@ test("200 audit events of one tenant, published at once and taken by two workers
       })),
     ),
   );
-  await waitFor(async () => (await pool.query(`SELECT 1 FROM "AuditEntry"`)).rowCount === 200, { timeoutMs: 40_000, what: "200 audit entries" });
+  await waitFor(async () => (await pool.query(`SELECT 1 FROM "AuditEntry"`)).rowCount === 200, {
+    timeoutMs: 40_000,
+    what: "200 audit entries",
+  });
   expect(await verifyAuditChain(pool, "acme", { batchSize: 30 })).toMatchObject({ ok: true, verified: 200, headSequence: "200" });
   for (const worker of workers) worker.kill("SIGTERM");
   expect(await Promise.all(workers.map((worker) => worker.waitForExit()))).toMatchObject([{ code: 0 }, { code: 0 }]);
@@ -60,5 +66,6 @@ test("the queue group of the other app, and every other wrong value, stops the b
     env: { DATABASE_URL: "mysql://x", WORKER_QUEUE_GROUP: "mail", OUTBOX_DISPATCH_BATCH_SIZE: "many" },
   });
   expect((await worker.waitForExit()).code).toBe(1);
-  for (const problem of ["DATABASE_URL:", "WORKER_QUEUE_GROUP: expected general", "OUTBOX_DISPATCH_BATCH_SIZE:"]) expect(worker.stderr()).toContain(problem);
+  for (const problem of ["DATABASE_URL:", "WORKER_QUEUE_GROUP: expected general", "OUTBOX_DISPATCH_BATCH_SIZE:"])
+    expect(worker.stderr()).toContain(problem);
 });

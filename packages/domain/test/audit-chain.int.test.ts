@@ -59,7 +59,7 @@ describe("a tenant's audit chain", () => {
       1.7976931348623157e308,
       0.1,
       123456789012345680000,
-      "ä\u2028\ud83d\ude00\\\"\n",
+      'ä\u2028\ud83d\ude00\\"\n',
       { bb: 1, a: [true, { z: null, "": "" }], "1": 2, ä: 3, A: 4 },
       [],
       {},
@@ -86,7 +86,9 @@ describe("a tenant's audit chain", () => {
 
   test("refuses UPDATE, DELETE and TRUNCATE", async () => {
     const tenantId = await chainOf(1);
-    await expect(database.pool.query(`UPDATE "AuditEntry" SET "entry" = '{}' WHERE "tenantId" = $1`, [tenantId])).rejects.toThrow("append-only");
+    await expect(database.pool.query(`UPDATE "AuditEntry" SET "entry" = '{}' WHERE "tenantId" = $1`, [tenantId])).rejects.toThrow(
+      "append-only",
+    );
     await expect(database.pool.query(`DELETE FROM "AuditEntry" WHERE "tenantId" = $1`, [tenantId])).rejects.toThrow("append-only");
     await expect(database.pool.query(`TRUNCATE "AuditEntry"`)).rejects.toThrow("append-only");
   });
@@ -94,16 +96,28 @@ describe("a tenant's audit chain", () => {
 
 describe("verifying names the first row that is not what was appended, when", () => {
   test.each([
-    ["its entry was changed", `UPDATE "AuditEntry" SET "entry" = '{"action":"step","index":99}' WHERE "tenantId" = $1 AND "sequence" = 3`, "3"],
+    [
+      "its entry was changed",
+      `UPDATE "AuditEntry" SET "entry" = '{"action":"step","index":99}' WHERE "tenantId" = $1 AND "sequence" = 3`,
+      "3",
+    ],
     ["its event was changed", `UPDATE "AuditEntry" SET "eventId" = gen_random_uuid() WHERE "tenantId" = $1 AND "sequence" = 3`, "3"],
     ["its epoch was changed", `UPDATE "AuditEntry" SET "effectEpoch" = 4 WHERE "tenantId" = $1 AND "sequence" = 3`, "3"],
-    ["its time was moved by a microsecond", `UPDATE "AuditEntry" SET "createdAt" = "createdAt" + interval '1 microsecond' WHERE "tenantId" = $1 AND "sequence" = 3`, "3"],
+    [
+      "its time was moved by a microsecond",
+      `UPDATE "AuditEntry" SET "createdAt" = "createdAt" + interval '1 microsecond' WHERE "tenantId" = $1 AND "sequence" = 3`,
+      "3",
+    ],
     ["its hash was changed", `UPDATE "AuditEntry" SET "hash" = repeat('a', 64) WHERE "tenantId" = $1 AND "sequence" = 3`, "3"],
     ["its link was changed", `UPDATE "AuditEntry" SET "previousHash" = repeat('a', 64) WHERE "tenantId" = $1 AND "sequence" = 3`, "3"],
     ["it was removed", `DELETE FROM "AuditEntry" WHERE "tenantId" = $1 AND "sequence" = 3`, "3"],
     ["the first one was removed", `DELETE FROM "AuditEntry" WHERE "tenantId" = $1 AND "sequence" = 1`, "1"],
     ["the last one was removed", `DELETE FROM "AuditEntry" WHERE "tenantId" = $1 AND "sequence" = 5`, "5"],
-    ["the head was set back", `UPDATE "AuditChain" SET "sequence" = 2, "hash" = (SELECT "hash" FROM "AuditEntry" WHERE "tenantId" = $1 AND "sequence" = 2) WHERE "tenantId" = $1`, "3"],
+    [
+      "the head was set back",
+      `UPDATE "AuditChain" SET "sequence" = 2, "hash" = (SELECT "hash" FROM "AuditEntry" WHERE "tenantId" = $1 AND "sequence" = 2) WHERE "tenantId" = $1`,
+      "3",
+    ],
     ["the head's hash was changed", `UPDATE "AuditChain" SET "hash" = repeat('a', 64) WHERE "tenantId" = $1`, "6"],
     ["the head was removed", `DELETE FROM "AuditChain" WHERE "tenantId" = $1`, "1"],
   ])("%s", async (_what, statement, sequence) => {

@@ -12,7 +12,11 @@ describe("the notification of an event", () => {
 
   test("is the payload's member `notification` where it has one", () => {
     const payload = { subscriptionId: "s1", notification: { recipientId: null, title: "Plan changed" } };
-    expect(notificationFor({ eventId, type: "billing.subscription.updated", payload })).toEqual({ recipientId: null, title: "Plan changed", body: "" });
+    expect(notificationFor({ eventId, type: "billing.subscription.updated", payload })).toEqual({
+      recipientId: null,
+      title: "Plan changed",
+      body: "",
+    });
   });
 
   test("is a title made from the event type where the payload says nothing to people", () => {
@@ -23,7 +27,11 @@ describe("the notification of an event", () => {
 
   test("is refused with its paths when an explicit one does not fit", () => {
     expect(() => notificationFor({ eventId, type: "notification.message.create", payload: { title: 3 } })).toThrow(
-      expect.objectContaining({ code: "RECEIVER.PAYLOAD", retry: false, facts: expect.objectContaining({ paths: expect.arrayContaining(["title"]) }) }),
+      expect.objectContaining({
+        code: "RECEIVER.PAYLOAD",
+        retry: false,
+        facts: expect.objectContaining({ paths: expect.arrayContaining(["title"]) }),
+      }),
     );
     expect(() => notificationFor({ eventId, type: "billing.invoice.paid", payload: { notification: { title: "" } } })).toThrow(
       expect.objectContaining({ code: "RECEIVER.PAYLOAD" }),

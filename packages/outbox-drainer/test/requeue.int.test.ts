@@ -1,7 +1,14 @@
 import { randomUUID } from "node:crypto";
 import { createRouter } from "@toolctrl/event-router/router";
 import { describe, expect, test } from "vitest";
-import { cancelEvents, pickMatchingEvents, previewMatchingEvents, requeueEvents, type OutboxStatus, type PickCursor } from "../src/actions.ts";
+import {
+  cancelEvents,
+  pickMatchingEvents,
+  previewMatchingEvents,
+  requeueEvents,
+  type OutboxStatus,
+  type PickCursor,
+} from "../src/actions.ts";
 import { seedEvent, seedReceipt } from "./seed-event.ts";
 import { openDatabase } from "./support.ts";
 
@@ -17,30 +24,58 @@ async function read(database: Awaited<ReturnType<typeof openDatabase>>, id: stri
 }
 
 async function actions(database: Awaited<ReturnType<typeof openDatabase>>) {
-  const { rows } = await database.pool.query<{ actor: string; action: string; reason: string; affected: number; eventIds: string[]; params: Record<string, unknown> }>(
-    `SELECT * FROM "OutboxAction" ORDER BY "createdAt"`,
-  );
+  const { rows } = await database.pool.query<{
+    actor: string;
+    action: string;
+    reason: string;
+    affected: number;
+    eventIds: string[];
+    params: Record<string, unknown>;
+  }>(`SELECT * FROM "OutboxAction" ORDER BY "createdAt"`);
   return rows;
 }
 
 describe("requeue", () => {
-  test.each<OutboxStatus>(["FAILED", "CANCELLED", "DONE"])("sends a %s event out again: new generation, fresh budgets, attempts kept, due now", async (status) => {
-    const database = await openDatabase();
-    const id = await seedEvent(database.pool, { status });
-    const report = await requeueEvents({ pool: database.pool, router }, { ids: [id], ...BY });
-    expect(report.events).toEqual([expect.objectContaining({ id, outcome: "requeued", from: status, generation: 1, willRun: ["notification-create"], suppressed: [] })]);
-    expect(await read(database, id)).toMatchObject({
-      status: "PENDING", generation: 1, retries: 0, crashes: 0, attempts: 9, processedAt: null, lastError: null, lastErrorCode: null,
-      blocksLine: true, effectEpoch: 0, replayConsumer: null, isDue: true,
-    });
-  });
+  test.each<OutboxStatus>(["FAILED", "CANCELLED", "DONE"])(
+    "sends a %s event out again: new generation, fresh budgets, attempts kept, due now",
+    async (status) => {
+      const database = await openDatabase();
+      const id = await seedEvent(database.pool, { status });
+      const report = await requeueEvents({ pool: database.pool, router }, { ids: [id], ...BY });
+      expect(report.events).toEqual([
+        expect.objectContaining({ id, outcome: "requeued", from: status, generation: 1, willRun: ["notification-create"], suppressed: [] }),
+      ]);
+      expect(await read(database, id)).toMatchObject({
+        status: "PENDING",
+        generation: 1,
+        retries: 0,
+        crashes: 0,
+        attempts: 9,
+        processedAt: null,
+        lastError: null,
+        lastErrorCode: null,
+        blocksLine: true,
+        effectEpoch: 0,
+        replayConsumer: null,
+        isDue: true,
+      });
+    },
+  );
 
   test.each<OutboxStatus>(["PENDING", "PROCESSING"])("refuses a %s event and changes nothing of it", async (status) => {
     const database = await openDatabase();
     const id = await seedEvent(database.pool, { status });
     const before = await read(database, id);
     const report = await requeueEvents({ pool: database.pool, router }, { ids: [id], ...BY });
-    expect(report.events).toEqual([{ id, outcome: "refused", status, eventType: "billing.invoice.paid", why: `expected the event to be FAILED, CANCELLED or DONE, got ${status}` }]);
+    expect(report.events).toEqual([
+      {
+        id,
+        outcome: "refused",
+        status,
+        eventType: "billing.invoice.paid",
+        why: `expected the event to be FAILED, CANCELLED or DONE, got ${status}`,
+      },
+    ]);
     expect(await read(database, id)).toEqual(before);
   });
 
@@ -49,8 +84,15 @@ describe("requeue", () => {
     const failed = await seedEvent(database.pool, { status: "FAILED" });
     const running = await seedEvent(database.pool, { status: "PROCESSING" });
     const unknown = randomUUID();
-    const report = await requeueEvents({ pool: database.pool, router }, { ids: [failed, running, unknown, failed], ...BY, params: { bulk: "b1" } });
-    expect(report.events.map((event) => [event.id, event.outcome])).toEqual([[failed, "requeued"], [running, "refused"], [unknown, "not-found"]]);
+    const report = await requeueEvents(
+      { pool: database.pool, router },
+      { ids: [failed, running, unknown, failed], ...BY, params: { bulk: "b1" } },
+    );
+    expect(report.events.map((event) => [event.id, event.outcome])).toEqual([
+      [failed, "requeued"],
+      [running, "refused"],
+      [unknown, "not-found"],
+    ]);
     expect(await actions(database)).toEqual([
       expect.objectContaining({
         id: report.actionId,
@@ -79,7 +121,9 @@ describe("requeue", () => {
     const database = await openDatabase();
     const ids = await Promise.all(Array.from({ length: 20 }, () => seedEvent(database.pool, { status: "FAILED" })));
     const reports = await Promise.all(
-      Array.from({ length: 8 }, (_, index) => requeueEvents({ pool: database.pool, router }, { ids: index % 2 === 0 ? ids : ids.toReversed(), actor: `op${index}` })),
+      Array.from({ length: 8 }, (_, index) =>
+        requeueEvents({ pool: database.pool, router }, { ids: index % 2 === 0 ? ids : ids.toReversed(), actor: `op${index}` }),
+      ),
     );
     for (const id of ids) {
       const outcomes = reports.map((report) => report.events.find((event) => event.id === id)?.outcome);
@@ -128,7 +172,12 @@ describe("replay", () => {
     await seedReceipt(database.pool, id, "mail-render");
     await seedReceipt(database.pool, id, "email-send");
     const report = await requeueEvents({ pool: database.pool, router }, { ids: [id], ...BY, replay: { consumer: "email-send" } });
-    expect(report.events[0]).toMatchObject({ effectEpoch: 1, replayConsumer: "email-send", suppressed: ["mail-render"], willRun: ["email-send"] });
+    expect(report.events[0]).toMatchObject({
+      effectEpoch: 1,
+      replayConsumer: "email-send",
+      suppressed: ["mail-render"],
+      willRun: ["email-send"],
+    });
     expect(await read(database, id)).toMatchObject({ effectEpoch: 1, replayConsumer: "email-send", generation: 1 });
     expect((await actions(database))[0]).toMatchObject({ action: "replay", params: { consumer: "email-send" } });
   });
@@ -145,7 +194,10 @@ describe("replay", () => {
     const database = await openDatabase();
     const id = await seedEvent(database.pool, { status: "DONE", type: "billing.invoice.paid" });
     const report = await requeueEvents({ pool: database.pool, router }, { ids: [id], ...BY, replay: { consumer: "email-send" } });
-    expect(report.events[0]).toMatchObject({ outcome: "refused", why: "expected email-send to be a consumer of billing.invoice.paid, got notification-create" });
+    expect(report.events[0]).toMatchObject({
+      outcome: "refused",
+      why: "expected email-send to be a consumer of billing.invoice.paid, got notification-create",
+    });
     expect(await read(database, id)).toMatchObject({ status: "DONE", effectEpoch: 0, generation: 0 });
   });
 });
@@ -182,7 +234,7 @@ describe("a filter", () => {
     const { rows } = await database.pool.query<{ from: Date }>(`SELECT clock_timestamp() - interval '1 hour' AS "from"`);
     const filter = { statuses: ["DONE", "FAILED"] as const, typePrefix: "billing.", tenantId: "acme", from: rows[0]?.from ?? new Date() };
     const found: string[] = [];
-    for (let cursor: PickCursor | null = null; ; ) {
+    for (let cursor: PickCursor | null = null; ;) {
       const page: Awaited<ReturnType<typeof pickMatchingEvents>> = await pickMatchingEvents(database.pool, filter, cursor, 3);
       found.push(...page.ids);
       if (page.cursor === null) break;

@@ -33,7 +33,13 @@ export async function seedEvent(db: Queryable, event: SeedEvent = {}): Promise<s
 }
 
 /** Writes the receipt a consumer leaves. */
-export async function seedReceipt(db: Queryable, eventId: string, consumer: string, outcome: "done" | "dead" = "done", effectEpoch = 0): Promise<void> {
+export async function seedReceipt(
+  db: Queryable,
+  eventId: string,
+  consumer: string,
+  outcome: "done" | "dead" = "done",
+  effectEpoch = 0,
+): Promise<void> {
   await db.query(
     `INSERT INTO "OutboxReceipt" ("eventId", "consumer", "effectEpoch", "tenantId", "outcome", "detail") VALUES ($1, $2, $3, 'acme', $4, $5)`,
     [eventId, consumer, effectEpoch, outcome, outcome === "dead" ? "MAIL.REJECTED: 550 no such user" : null],

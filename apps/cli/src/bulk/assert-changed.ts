@@ -20,7 +20,9 @@ export function assertChanged(events: readonly Outcome[]): ExitCode {
   if (first === undefined) {
     if (missing.length === 1) throw notFound(missing[0]?.id ?? "");
     const ids = missing.map((event) => event.id);
-    throw new CodedError("DB.EVENT_NOT_FOUND", `expected events with these ids, got none of them: ${ids.slice(0, 10).join(", ")}`, { facts: { ids } });
+    throw new CodedError("DB.EVENT_NOT_FOUND", `expected events with these ids, got none of them: ${ids.slice(0, 10).join(", ")}`, {
+      facts: { ids },
+    });
   }
   const more = refused.length > 1 ? ` (and ${refused.length - 1} more)` : "";
   throw new CodedError("DB.EVENT_STATE", `event ${first.id}: ${first.why ?? "refused"}${more}`, { facts: { events } });

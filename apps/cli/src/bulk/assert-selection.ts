@@ -10,7 +10,10 @@ export function assertSelection(ids: readonly string[], options: FilterOptions, 
   if (ids.length > 0 && hasFilter(options)) throw new CodedError("CLI.ARGUMENT", "expected ids or a filter, got both");
   if (ids.length > 0) return;
   if (options.status === undefined) {
-    throw new CodedError("CLI.ARGUMENT", `expected ids, or a filter with --status (${allowed.join(", ")}), got ${hasFilter(options) ? "a filter without --status" : "neither"}`);
+    throw new CodedError(
+      "CLI.ARGUMENT",
+      `expected ids, or a filter with --status (${allowed.join(", ")}), got ${hasFilter(options) ? "a filter without --status" : "neither"}`,
+    );
   }
   const wrong = options.status.filter((status) => !allowed.includes(status));
   if (wrong.length > 0) throw new CodedError("CLI.ARGUMENT", `expected --status to be of ${allowed.join(", ")}, got ${wrong.join(", ")}`);

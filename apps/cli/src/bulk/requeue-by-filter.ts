@@ -29,12 +29,17 @@ export async function requeueByFilter(
   const jitterMs = jitterMsOf(options, preview.total);
   if (options.dryRun === true || preview.total === 0) {
     warnOfReceipts(io, preview, replayConsumer);
-    writeResult(io, json, { action, dryRun: options.dryRun === true, filter, jitterMs, ...preview }, () => describePreview(io, action, preview));
+    writeResult(io, json, { action, dryRun: options.dryRun === true, filter, jitterMs, ...preview }, () =>
+      describePreview(io, action, preview),
+    );
     return EXIT.ok;
   }
   io.err.write(`${describePreview(io, action, preview)}\n`);
   warnOfReceipts(io, preview, replayConsumer);
-  const question = replayConsumer === null ? `Requeue ${count(preview.total, "event")}?` : `Repeat ${replayConsumer} for ${count(preview.total, "event")}?`;
+  const question =
+    replayConsumer === null
+      ? `Requeue ${count(preview.total, "event")}?`
+      : `Repeat ${replayConsumer} for ${count(preview.total, "event")}?`;
   await confirm(io, question, { yes: options.yes === true, bulk: true });
   const request = {
     actor: options.actor,
@@ -53,7 +58,9 @@ export async function requeueByFilter(
   });
   // A hint only: without it the drainer's next poll finds them.
   await sendWakeup(deps.pool).catch(() => undefined);
-  writeResult(io, json, { action, dryRun: false, filter, jitterMs, matched: preview.total, receipts: preview.receipts, ...report }, () => describeBulk("Requeued", report));
+  writeResult(io, json, { action, dryRun: false, filter, jitterMs, matched: preview.total, receipts: preview.receipts, ...report }, () =>
+    describeBulk("Requeued", report),
+  );
   return exitCodeOfBulk(report, options.limit !== undefined);
 }
 

@@ -34,7 +34,10 @@ export async function requeueByIds(
   // Nothing to change: no question; the refusal is recorded all the same.
   if (possible.length > 0) {
     warnOfPlan(io, plan, replayConsumer);
-    const question = replayConsumer === null ? `Requeue ${count(possible.length, "event")}?` : `Repeat ${replayConsumer} for ${count(possible.length, "event")}?`;
+    const question =
+      replayConsumer === null
+        ? `Requeue ${count(possible.length, "event")}?`
+        : `Repeat ${replayConsumer} for ${count(possible.length, "event")}?`;
     await confirm(io, question, { yes: options.yes === true, bulk: false });
   }
   const report = await requeueEvents(deps, {
@@ -54,8 +57,10 @@ export async function requeueByIds(
 
 function describe(io: Io, events: ReadonlyArray<EventOutcome | PlannedRequeue>): string {
   const rows = events.map((event) => {
-    if (event.outcome === "requeued") return [event.id, event.outcome, event.from, `generation ${event.generation}, due ${formatTime(event.scheduledAt)}`];
-    if (event.outcome === "would-requeue") return [event.id, event.outcome, event.status, `${event.willRun.join(", ") || "no consumer"} will run`];
+    if (event.outcome === "requeued")
+      return [event.id, event.outcome, event.from, `generation ${event.generation}, due ${formatTime(event.scheduledAt)}`];
+    if (event.outcome === "would-requeue")
+      return [event.id, event.outcome, event.status, `${event.willRun.join(", ") || "no consumer"} will run`];
     if (event.outcome === "refused") return [event.id, event.outcome, event.status, event.why];
     return [event.id, event.outcome, "-", ""];
   });

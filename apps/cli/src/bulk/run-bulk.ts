@@ -1,5 +1,11 @@
 import type { Database } from "@toolctrl/db/client";
-import { pickMatchingEvents, type ActionReport, type EventFilter, type EventOutcome, type PickCursor } from "@toolctrl/outbox-drainer/actions";
+import {
+  pickMatchingEvents,
+  type ActionReport,
+  type EventFilter,
+  type EventOutcome,
+  type PickCursor,
+} from "@toolctrl/outbox-drainer/actions";
 import type { Io } from "../io.ts";
 import { createProgress } from "../output/progress.ts";
 
@@ -40,7 +46,12 @@ export async function runBulk(io: Io, pool: Database["pool"], bulk: Bulk): Promi
   let cursor: PickCursor | null = null;
   try {
     while (taken < bulk.limit && !interrupt.seen()) {
-      const page: Awaited<ReturnType<typeof pickMatchingEvents>> = await pickMatchingEvents(pool, bulk.filter, cursor, Math.min(bulk.batchSize, bulk.limit - taken));
+      const page: Awaited<ReturnType<typeof pickMatchingEvents>> = await pickMatchingEvents(
+        pool,
+        bulk.filter,
+        cursor,
+        Math.min(bulk.batchSize, bulk.limit - taken),
+      );
       if (page.cursor === null) return { ...outcomes, batches, actionIds, more: false, interrupted: false };
       cursor = page.cursor;
       taken += page.ids.length;
@@ -58,7 +69,10 @@ export async function runBulk(io: Io, pool: Database["pool"], bulk: Bulk): Promi
   }
 }
 
-function tally(sums: { changed: number; refused: number; refusedEvents: Array<Extract<EventOutcome, { outcome: "refused" }>> }, report: ActionReport): void {
+function tally(
+  sums: { changed: number; refused: number; refusedEvents: Array<Extract<EventOutcome, { outcome: "refused" }>> },
+  report: ActionReport,
+): void {
   for (const event of report.events) {
     if (event.outcome === "requeued" || event.outcome === "cancelled") sums.changed += 1;
     if (event.outcome !== "refused") continue;

@@ -9,6 +9,7 @@ export function warnOfPlan(io: Io, plan: readonly PlannedRequeue[], replayConsum
     if (!event.routable) say("no routing rule matches; it will fail again until one is deployed");
     if (replayConsumer !== null) say(`${replayConsumer} repeats its effect`);
     if (event.suppressed.length > 0) say(`${event.suppressed.join(", ")} has a receipt and stays suppressed`);
-    if (event.suppressed.length > 0 && event.willRun.length === 0) say("no consumer will run; --replay --consumer <name> repeats an effect on purpose");
+    if (event.suppressed.length > 0 && event.willRun.length === 0)
+      say("no consumer will run; --replay --consumer <name> repeats an effect on purpose");
   }
 }

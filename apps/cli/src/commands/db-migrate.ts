@@ -9,7 +9,9 @@ import { cliLogger } from "../resources.ts";
 
 /** `db migrate`: applies what is missing and verifies the tables. Safe when several run it at once. */
 export function registerDbMigrate(parent: Command, registrar: Registrar): void {
-  const command = parent.command("migrate").description("apply the migrations that are missing, then verify the tables (several may run it at once)");
+  const command = parent
+    .command("migrate")
+    .description("apply the migrations that are missing, then verify the tables (several may run it at once)");
   registrar.handle(command, async ({ io, json }) => {
     const env = readCliEnv();
     const result = await migrate({ url: env.DATABASE_DIRECT_URL ?? env.DATABASE_URL, log: cliLogger(io, env.LOG_LEVEL) });

@@ -20,11 +20,13 @@ export function registerDbStatus(parent: Command, registrar: Registrar): void {
 }
 
 function describe(io: Io, status: MigrationStatus, upToDate: boolean): string {
-  const rows = Object.entries(status).flatMap(([name, list]: [string, string[]]) => (list.length === 0 ? [] : [[name, list.join("\n")] as const]));
+  const rows = Object.entries(status).flatMap(([name, list]: [string, string[]]) =>
+    list.length === 0 ? [] : [[name, list.join("\n")] as const],
+  );
   const table = facts(
     io,
     rows.flatMap(([name, text]) => text.split("\n").map((line, index) => [index === 0 ? name : "", line] as const)),
   );
-  const verdict = upToDate ? "Up to date." : "Not up to date: run `toolctrl-cli db migrate`; if it has run, read docs/guides on repairing migrations.";
+  const verdict = upToDate ? "Up to date." : "Not up to date: run `toolctrl-cli db migrate`, or read what differs above.";
   return rows.length === 0 ? verdict : `${table}\n\n${verdict}`;
 }

@@ -1,5 +1,11 @@
 import type { Database } from "@toolctrl/db/client";
-import { cancelEvents, previewMatchingEvents, readEventStates, type EventOutcome, type OutboxStatus } from "@toolctrl/outbox-drainer/actions";
+import {
+  cancelEvents,
+  previewMatchingEvents,
+  readEventStates,
+  type EventOutcome,
+  type OutboxStatus,
+} from "@toolctrl/outbox-drainer/actions";
 import type { Command } from "commander";
 import { assertChanged } from "../bulk/assert-changed.ts";
 import { assertSelection } from "../bulk/assert-selection.ts";
@@ -30,7 +36,9 @@ export function registerOutboxCancel(parent: Command, registrar: Registrar): voi
     .argument("[ids...]", "ids of events");
   registrar.handle<CancelOptions>(addActionOptions(addFilterOptions(command)), async (invocation) => {
     assertSelection(invocation.args, invocation.options, CANCELLABLE);
-    return withDatabase(invocation.io, ({ pool }) => (invocation.args.length > 0 ? cancelByIds(pool, invocation) : cancelByFilter(pool, invocation)));
+    return withDatabase(invocation.io, ({ pool }) =>
+      invocation.args.length > 0 ? cancelByIds(pool, invocation) : cancelByFilter(pool, invocation),
+    );
   });
 }
 
@@ -46,7 +54,12 @@ async function cancelByIds(pool: Database["pool"], { io, json, options, args }: 
       return { id, outcome: "refused" as const, status, why: `expected the event to be PENDING or FAILED, got ${status}` };
     });
     const exit = assertChanged([...events, ...unknown]);
-    writeResult(io, json, { action: "cancel", dryRun: true, events: [...events, ...unknown] }, () => `Would cancel ${count(events.filter((event) => event.outcome === "would-cancel").length, "event")}. Nothing was changed.`);
+    writeResult(
+      io,
+      json,
+      { action: "cancel", dryRun: true, events: [...events, ...unknown] },
+      () => `Would cancel ${count(events.filter((event) => event.outcome === "would-cancel").length, "event")}. Nothing was changed.`,
+    );
     return exit;
   }
   await confirm(io, `Cancel ${count(args.length, "event")}?`, { yes: options.yes === true, bulk: false });
@@ -54,7 +67,11 @@ async function cancelByIds(pool: Database["pool"], { io, json, options, args }: 
   const events = [...report.events, ...unknown];
   const exit = assertChanged(events);
   writeResult(io, json, { action: "cancel", dryRun: false, actionId: report.actionId, events }, () =>
-    table(io, ["ID", "OUTCOME", "WHY"], events.map((event) => [event.id, event.outcome, event.outcome === "refused" ? event.why : ""])),
+    table(
+      io,
+      ["ID", "OUTCOME", "WHY"],
+      events.map((event) => [event.id, event.outcome, event.outcome === "refused" ? event.why : ""]),
+    ),
   );
   return exit;
 }
@@ -64,7 +81,9 @@ async function cancelByFilter(pool: Database["pool"], { io, json, options }: Inv
   const limit = options.limit ?? DEFAULT_LIMIT;
   const preview = await previewMatchingEvents(pool, filter, limit);
   if (options.dryRun === true || preview.total === 0) {
-    writeResult(io, json, { action: "cancel", dryRun: options.dryRun === true, filter, ...preview }, () => describePreview(io, "cancel", preview));
+    writeResult(io, json, { action: "cancel", dryRun: options.dryRun === true, filter, ...preview }, () =>
+      describePreview(io, "cancel", preview),
+    );
     return EXIT.ok;
   }
   io.err.write(`${describePreview(io, "cancel", preview)}\n`);
@@ -78,6 +97,8 @@ async function cancelByFilter(pool: Database["pool"], { io, json, options }: Inv
     verb: "cancelled",
     act: (ids) => cancelEvents({ pool }, { ids, actor: options.actor, reason: options.reason ?? null, params }),
   });
-  writeResult(io, json, { action: "cancel", dryRun: false, filter, matched: preview.total, ...report }, () => describeBulk("Cancelled", report));
+  writeResult(io, json, { action: "cancel", dryRun: false, filter, matched: preview.total, ...report }, () =>
+    describeBulk("Cancelled", report),
+  );
   return exitCodeOfBulk(report, options.limit !== undefined);
 }

@@ -27,9 +27,15 @@ Examples:
 export function registerOutboxRequeue(parent: Command, registrar: Registrar): void {
   const command = parent
     .command("requeue")
-    .description("send FAILED, CANCELLED or DONE events out again: named by id, or all that match a filter with --status. PENDING and PROCESSING are refused")
+    .description(
+      "send FAILED, CANCELLED or DONE events out again: named by id, or all that match a filter with --status. PENDING and PROCESSING are refused",
+    )
     .argument("[ids...]", "ids of events")
-    .option("--jitter <duration>", "bulk: spread the events over this time from now (default: 20 ms an event, at most 60s)", parseDurationMs)
+    .option(
+      "--jitter <duration>",
+      "bulk: spread the events over this time from now (default: 20 ms an event, at most 60s)",
+      parseDurationMs,
+    )
     .option("--replay", "repeat the effect of one consumer on purpose; needs --consumer")
     .option("--consumer <name>", "the consumer that --replay repeats", textOption(100))
     .addHelpText("after", AFTER_HELP);

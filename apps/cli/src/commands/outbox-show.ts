@@ -27,8 +27,16 @@ export function registerOutboxShow(parent: Command, registrar: Registrar): void 
 
 function describe(io: Io, event: EventRow, receipts: readonly Receipt[]): string {
   const { payload, ...columns } = event;
-  const rows = Object.entries(columns).flatMap(([name, value]) => (value === null ? [] : [[name, formatValue(io, name, value, event)] as const]));
-  const list = receipts.map((receipt) => [receipt.consumer, receipt.outcome, String(receipt.effectEpoch), formatTime(receipt.updatedAt), receipt.detail ?? ""]);
+  const rows = Object.entries(columns).flatMap(([name, value]) =>
+    value === null ? [] : [[name, formatValue(io, name, value, event)] as const],
+  );
+  const list = receipts.map((receipt) => [
+    receipt.consumer,
+    receipt.outcome,
+    String(receipt.effectEpoch),
+    formatTime(receipt.updatedAt),
+    receipt.detail ?? "",
+  ]);
   return [
     facts(io, rows),
     "",

@@ -13,7 +13,9 @@ import { withQueue } from "../resources.ts";
 
 /** `outbox stats`: what waits, where it goes, who serves it, what died, what was handed off and never finished. */
 export function registerOutboxStats(parent: Command, registrar: Registrar): void {
-  const command = parent.command("stats").description("counts by state and route, the backlog, queues and who serves them, dead jobs, DONE events without receipts");
+  const command = parent
+    .command("stats")
+    .description("counts by state and route, the backlog, queues and who serves them, dead jobs, DONE events without receipts");
   registrar.handle(command, ({ io, json }) =>
     withQueue(io, async ({ pool }, backend) => {
       const stats = await outboxStats({ db: pool, router: createRouter(), backend });
@@ -43,12 +45,20 @@ function describe(io: Io, stats: OutboxStats): string {
       io,
       ["ROUTE", "TO", ...OUTBOX_STATUSES],
       [
-        ...stats.byRoute.map((row) => [row.route ?? "(no rule)", row.target ?? "-", ...OUTBOX_STATUSES.map((status) => String(row.counts[status]))]),
+        ...stats.byRoute.map((row) => [
+          row.route ?? "(no rule)",
+          row.target ?? "-",
+          ...OUTBOX_STATUSES.map((status) => String(row.counts[status])),
+        ]),
         ["all", "", ...OUTBOX_STATUSES.map((status) => String(stats.byStatus[status]))],
       ],
     ),
     "",
-    table(io, ["QUEUE", "CONSUMERS", "WAITING", "ACTIVE", "DELAYED", "FAILED"], stats.queues.map((queue) => queueRow(io, queue))),
+    table(
+      io,
+      ["QUEUE", "CONSUMERS", "WAITING", "ACTIVE", "DELAYED", "FAILED"],
+      stats.queues.map((queue) => queueRow(io, queue)),
+    ),
     "",
     describeDead(io, stats),
     "",
@@ -79,6 +89,12 @@ function describeHeld(io: Io, stats: OutboxStats): string {
 
 function describeProcesses(io: Io, stats: OutboxStats): string {
   if (stats.processes.length === 0) return "No live process: start worker-general and worker-mail.";
-  const rows = stats.processes.map((entry) => [entry.app, `${entry.host}:${entry.pid}`, entry.drains ? "yes" : "no", formatTime(entry.startedAt), entry.queues.join(" ")]);
+  const rows = stats.processes.map((entry) => [
+    entry.app,
+    `${entry.host}:${entry.pid}`,
+    entry.drains ? "yes" : "no",
+    formatTime(entry.startedAt),
+    entry.queues.join(" "),
+  ]);
   return table(io, ["PROCESS", "WHERE", "DRAINS", "SINCE", "QUEUES"], rows);
 }

@@ -34,12 +34,24 @@ function describe(io: Io, trace: EventTrace): string {
       ["event", event.id],
       ["type", event.eventType],
       ["tenant", event.tenantId],
-      ["status", `${formatStatus(io, event.status)} (attempts ${event.attempts}, retries ${event.retries}, crashes ${event.crashes}, generation ${event.generation})`],
-      ["route", route === null ? "none: no routing rule matches" : `${route.prefix} → ${route.target} → ${route.consumers.join(" → ") || "no consumer"}`],
+      [
+        "status",
+        `${formatStatus(io, event.status)} (attempts ${event.attempts}, retries ${event.retries}, crashes ${event.crashes}, generation ${event.generation})`,
+      ],
+      [
+        "route",
+        route === null
+          ? "none: no routing rule matches"
+          : `${route.prefix} → ${route.target} → ${route.consumers.join(" → ") || "no consumer"}`,
+      ],
     ]),
     "",
     ...trace.steps.flatMap((step) => describeStep(io, step)),
-    ...trace.jobs.flatMap((job) => (job.view === null && job.error === null && job.generation === event.generation && event.status === "DONE" ? [`${" ".repeat(26)}job ${job.jobId} is not in ${job.queue} (any more)`] : [])),
+    ...trace.jobs.flatMap((job) =>
+      job.view === null && job.error === null && job.generation === event.generation && event.status === "DONE"
+        ? [`${" ".repeat(26)}job ${job.jobId} is not in ${job.queue} (any more)`]
+        : [],
+    ),
     "",
     ...(unreachable === undefined ? [] : [`The queue could not be asked: ${unreachable.error}`]),
     `${paint(io, "bold", verdict.state)}: ${verdict.why}`,

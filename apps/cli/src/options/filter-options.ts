@@ -14,10 +14,18 @@ export interface FilterOptions {
 /** Adds the options that say which events are meant. */
 export function addFilterOptions(command: Command): Command {
   return command
-    .option("--status <list>", "states, separated by commas or given several times: PENDING, PROCESSING, DONE, FAILED, CANCELLED", parseStatuses)
+    .option(
+      "--status <list>",
+      "states, separated by commas or given several times: PENDING, PROCESSING, DONE, FAILED, CANCELLED",
+      parseStatuses,
+    )
     .option("--type <prefix>", "event type or its first segments, e.g. billing or billing.invoice.paid", textOption(200))
     .option("--tenant <id>", "tenant", textOption(200))
-    .option("--from <time>", "from this time on: ISO 8601 with zone, a date (UTC), or how long ago (2h). DONE counts from its hand-off, FAILED and CANCELLED from their end, others from publishing", parseTime)
+    .option(
+      "--from <time>",
+      "from this time on: ISO 8601 with zone, a date (UTC), or how long ago (2h). DONE counts from its hand-off, FAILED and CANCELLED from their end, others from publishing",
+      parseTime,
+    )
     .option("--to <time>", "before this time", parseTime);
 }
 

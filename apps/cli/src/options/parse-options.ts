@@ -48,7 +48,8 @@ export function integerOption(min: number, max: number): (text: string) => numbe
 /** A text of bounded length that is not empty. */
 export function textOption(max: number): (text: string) => string {
   return (text) => {
-    if (text.trim() === "" || text.length > max || text.includes("\u0000")) throw new InvalidArgumentError(`expected 1 to ${max} characters.`);
+    if (text.trim() === "" || text.length > max || text.includes("\u0000"))
+      throw new InvalidArgumentError(`expected 1 to ${max} characters.`);
     return text;
   };
 }

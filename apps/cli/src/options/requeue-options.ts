@@ -22,8 +22,10 @@ export function replayConsumerOf(options: RequeueOptions): string | null {
   if (!replay && consumer === undefined) return null;
   if (!replay) throw new CodedError("CLI.ARGUMENT", "expected --replay together with --consumer, got --consumer alone");
   const known = [...new Set(ROUTES.flatMap((route) => route.consumers))].sort();
-  if (consumer === undefined) throw new CodedError("CLI.ARGUMENT", `expected --consumer together with --replay (${known.join(", ")}), got --replay alone`);
-  if (!known.includes(consumer)) throw new CodedError("CLI.ARGUMENT", `expected --consumer to be one of ${known.join(", ")}, got ${consumer}`);
+  if (consumer === undefined)
+    throw new CodedError("CLI.ARGUMENT", `expected --consumer together with --replay (${known.join(", ")}), got --replay alone`);
+  if (!known.includes(consumer))
+    throw new CodedError("CLI.ARGUMENT", `expected --consumer to be one of ${known.join(", ")}, got ${consumer}`);
   return consumer;
 }
 

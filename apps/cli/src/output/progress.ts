@@ -10,7 +10,7 @@ const WIDTH = 30;
 
 export function createProgress(io: Io, verb: string, total: number): Progress {
   const text = (done: number): string => `${verb} ${done}/${total}`;
-  if (io.err.isTTY !== true) {
+  if (!io.err.isTTY) {
     return { step: (done) => void io.err.write(`${text(done)}\n`), end: () => undefined };
   }
   return {

@@ -10,7 +10,22 @@ export function paint(io: Io, style: Style, text: string): string {
 }
 
 const NO_LINES = Object.fromEntries(
-  ["top", "top-mid", "top-left", "top-right", "bottom", "bottom-mid", "bottom-left", "bottom-right", "left", "left-mid", "mid", "mid-mid", "right", "right-mid"].map((name) => [name, ""]),
+  [
+    "top",
+    "top-mid",
+    "top-left",
+    "top-right",
+    "bottom",
+    "bottom-mid",
+    "bottom-left",
+    "bottom-right",
+    "left",
+    "left-mid",
+    "mid",
+    "mid-mid",
+    "right",
+    "right-mid",
+  ].map((name) => [name, ""]),
 );
 
 /** Rows under aligned headings, without lines: easy to read, and to cut with a script. Texts keep to one line. */

@@ -8,7 +8,12 @@ import type { Queryable } from "@toolctrl/db/sql";
  * A consumer that is being replayed is held back by its receipt of this very epoch only, any other by a receipt of any epoch. A receipt
  * that says `dead` holds nothing back and becomes `done`.
  */
-export async function withReceipt(tx: Queryable, consumer: string, delivery: Delivery, effect: () => Promise<unknown>): Promise<{ duplicate: boolean }> {
+export async function withReceipt(
+  tx: Queryable,
+  consumer: string,
+  delivery: Delivery,
+  effect: () => Promise<unknown>,
+): Promise<{ duplicate: boolean }> {
   const replayed = delivery.envelope.replayConsumer === consumer;
   const written = await tx.query(
     `INSERT INTO "OutboxReceipt" AS r ("eventId", "consumer", "effectEpoch", "tenantId", "outcome")

@@ -14,9 +14,13 @@ export function auditEntryFor(event: { eventId: string; type: string; payload: J
   const parsed = auditEntrySchema.safeParse(event.payload);
   if (parsed.success) return parsed.data;
   if (event.type === "audit.entry.record") {
-    throw new CodedError("RECEIVER.PAYLOAD", `expected the payload of ${event.type} to be an audit entry:\n${z.prettifyError(parsed.error)}`, {
-      facts: { eventId: event.eventId, paths: parsed.error.issues.map((issue) => issue.path.join(".")) },
-    });
+    throw new CodedError(
+      "RECEIVER.PAYLOAD",
+      `expected the payload of ${event.type} to be an audit entry:\n${z.prettifyError(parsed.error)}`,
+      {
+        facts: { eventId: event.eventId, paths: parsed.error.issues.map((issue) => issue.path.join(".")) },
+      },
+    );
   }
   return { actor: "unknown", action: event.type, object: "event", recordId: event.eventId, data: event.payload };
 }

@@ -12,7 +12,10 @@ export type AuditHead = z.output<typeof headRow>;
  *
  * Lock: the head row, FOR UPDATE. Index: both primary key and `AuditEntry_eventId_effectEpoch_key`. A crash here costs nothing.
  */
-export async function lockAuditHead(tx: Queryable, key: { tenantId: string; eventId: string; effectEpoch: number }): Promise<AuditHead | null> {
+export async function lockAuditHead(
+  tx: Queryable,
+  key: { tenantId: string; eventId: string; effectEpoch: number },
+): Promise<AuditHead | null> {
   const { rows } = await tx.query(
     `SELECT c."sequence"::text AS "sequence", c."hash",
             to_char(clock_timestamp() AT TIME ZONE 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.US"Z"') AS "now",

@@ -21,7 +21,10 @@ export async function cancelEvents(deps: { pool: Database["pool"] }, request: Ca
   const ids = [...new Set(request.ids)];
   return transaction(deps.pool, async (tx) => {
     const cancelled = new Map((await markCancelled(tx, ids)).map((row) => [row.id, row]));
-    const rest = await readEventStates(tx, ids.filter((id) => !cancelled.has(id)));
+    const rest = await readEventStates(
+      tx,
+      ids.filter((id) => !cancelled.has(id)),
+    );
     const events = ids.map((id): EventOutcome => {
       const row = cancelled.get(id);
       if (row !== undefined) return { id, outcome: "cancelled", from: row.from, eventType: row.eventType };

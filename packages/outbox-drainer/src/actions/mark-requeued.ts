@@ -25,7 +25,10 @@ export type RequeuedRow = z.output<typeof requeuedRow>;
  * Lock: the rows, in order of id, so that two operators wait for each other instead of deadlocking; the second one then sees PENDING
  * and changes nothing. Index: the primary key. `attempts` stays as history. A crash before the commit changes nothing.
  */
-export async function markRequeued(tx: Queryable, batch: { ids: readonly string[]; jitterMs: number; replayConsumer: string | null }): Promise<RequeuedRow[]> {
+export async function markRequeued(
+  tx: Queryable,
+  batch: { ids: readonly string[]; jitterMs: number; replayConsumer: string | null },
+): Promise<RequeuedRow[]> {
   const { rows } = await tx.query(
     `WITH finished AS MATERIALIZED (
        SELECT e."id", e."status", e."retries", e."crashes", e."lastErrorCode", left(e."lastError", 300) AS "lastError"

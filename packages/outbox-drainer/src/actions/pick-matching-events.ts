@@ -34,7 +34,12 @@ function nextState(filter: EventFilter, status: OutboxStatus): PickCursor | null
   return next === undefined ? null : { status: next, at: null, id: null };
 }
 
-async function pickOfState(db: Queryable, filter: EventFilter, cursor: PickCursor, limit: number): Promise<Array<{ id: string; at: string }>> {
+async function pickOfState(
+  db: Queryable,
+  filter: EventFilter,
+  cursor: PickCursor,
+  limit: number,
+): Promise<Array<{ id: string; at: string }>> {
   const values: unknown[] = [];
   const where = whereOfFilter(filter, cursor.status, values);
   const column = timeColumnOf(cursor.status);

@@ -27,10 +27,12 @@ export async function planRequeue(
     const state = states.get(id);
     if (state === undefined) return { id, outcome: "not-found" };
     const { status, eventType } = state;
-    if (!REQUEUEABLE.includes(status)) return { id, outcome: "refused", status, eventType, why: `expected the event to be ${nameStates(REQUEUEABLE)}, got ${status}` };
+    if (!REQUEUEABLE.includes(status))
+      return { id, outcome: "refused", status, eventType, why: `expected the event to be ${nameStates(REQUEUEABLE)}, got ${status}` };
     const wrong = misrouted.get(id);
     if (wrong !== undefined) return { id, outcome: "refused", status, eventType, why: wrong };
-    const next = request.replayConsumer === null ? state : { ...state, effectEpoch: state.effectEpoch + 1, replayConsumer: request.replayConsumer };
+    const next =
+      request.replayConsumer === null ? state : { ...state, effectEpoch: state.effectEpoch + 1, replayConsumer: request.replayConsumer };
     return { id, outcome: "would-requeue", status, eventType, ...splitConsumers(deps.router, next, receipts) };
   });
 }

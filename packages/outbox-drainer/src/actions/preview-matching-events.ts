@@ -16,7 +16,8 @@ export async function previewMatchingEvents(db: Queryable, filter: EventFilter, 
   for (const status of filter.statuses) {
     if (left <= 0) break;
     for (const row of await countByType(db, filter, status, left)) byType.push({ status, ...row });
-    for (const row of await countReceipts(db, filter, status, left)) receipts.set(row.consumer, (receipts.get(row.consumer) ?? 0) + row.events);
+    for (const row of await countReceipts(db, filter, status, left))
+      receipts.set(row.consumer, (receipts.get(row.consumer) ?? 0) + row.events);
     left = limit - byType.reduce((sum, row) => sum + row.events, 0);
   }
   return {

@@ -18,5 +18,10 @@ export async function readEventStates(db: Queryable, ids: readonly string[]): Pr
     `SELECT "id"::text AS "id", "status"::text AS "status", "eventType", "effectEpoch", "replayConsumer" FROM "OutboxEvent" WHERE "id" = ANY($1::uuid[])`,
     [ids],
   );
-  return new Map(z.array(stateRow).parse(rows).map((row) => [row.id, row]));
+  return new Map(
+    z
+      .array(stateRow)
+      .parse(rows)
+      .map((row) => [row.id, row]),
+  );
 }

@@ -37,7 +37,10 @@ export async function requeueEvents(deps: { pool: Database["pool"]; router: Rout
       replayConsumer: request.replay?.consumer ?? null,
     });
     const rows = new Map(requeued.map((row) => [row.id, row]));
-    const rest = await readEventStates(tx, ids.filter((id) => !rows.has(id)));
+    const rest = await readEventStates(
+      tx,
+      ids.filter((id) => !rows.has(id)),
+    );
     const receipts = await listDoneReceipts(tx, [...rows.keys()]);
     const events = ids.map((id): EventOutcome => {
       const row = rows.get(id);
@@ -51,7 +54,17 @@ export async function requeueEvents(deps: { pool: Database["pool"]; router: Rout
 
 function requeuedOutcome(router: Router, row: RequeuedRow, receipts: readonly DoneReceipt[]): EventOutcome {
   const { id, from, eventType, generation, effectEpoch, replayConsumer, scheduledAt } = row;
-  return { id, outcome: "requeued", from, eventType, generation, effectEpoch, replayConsumer, scheduledAt, ...splitConsumers(router, row, receipts) };
+  return {
+    id,
+    outcome: "requeued",
+    from,
+    eventType,
+    generation,
+    effectEpoch,
+    replayConsumer,
+    scheduledAt,
+    ...splitConsumers(router, row, receipts),
+  };
 }
 
 function refusedOutcome(state: EventState, misrouted: string | undefined): EventOutcome {
@@ -59,7 +72,12 @@ function refusedOutcome(state: EventState, misrouted: string | undefined): Event
   return { id: state.id, outcome: "refused", status: state.status, eventType: state.eventType, why };
 }
 
-function record(tx: Queryable, request: RequeueRequest, requeued: readonly RequeuedRow[], events: readonly EventOutcome[]): Promise<string> {
+function record(
+  tx: Queryable,
+  request: RequeueRequest,
+  requeued: readonly RequeuedRow[],
+  events: readonly EventOutcome[],
+): Promise<string> {
   return recordAction(tx, {
     actor: request.actor,
     action: request.replay === undefined ? "requeue" : "replay",
@@ -69,7 +87,14 @@ function record(tx: Queryable, request: RequeueRequest, requeued: readonly Reque
       jitterMs: request.jitterMs ?? 0,
       ...(request.replay === undefined ? {} : { consumer: request.replay.consumer }),
       // The row forgets its failures now; this is where they stay readable.
-      before: requeued.map(({ id, from, retries, crashes, lastErrorCode, lastError }) => ({ id, from, retries, crashes, lastErrorCode, lastError })),
+      before: requeued.map(({ id, from, retries, crashes, lastErrorCode, lastError }) => ({
+        id,
+        from,
+        retries,
+        crashes,
+        lastErrorCode,
+        lastError,
+      })),
       refused: events.flatMap((event) => (event.outcome === "refused" ? [{ id: event.id, status: event.status }] : [])),
     },
     eventIds: requeued.map((row) => row.id),

@@ -18,7 +18,9 @@ export function splitConsumers(
   const own = receipts.filter((receipt) => receipt.eventId === event.id);
   // A consumer that is replayed is held back by its receipt of this very epoch only.
   const isSuppressed = (consumer: string): boolean =>
-    own.some((receipt) => receipt.consumer === consumer && (consumer !== event.replayConsumer || receipt.effectEpoch === event.effectEpoch));
+    own.some(
+      (receipt) => receipt.consumer === consumer && (consumer !== event.replayConsumer || receipt.effectEpoch === event.effectEpoch),
+    );
   const route = router(event.eventType);
   const consumers = route?.consumers ?? [];
   return {

@@ -7,7 +7,10 @@ const heldRow = z.object({ consumer: z.string(), events: z.number(), dead: z.num
 export type HeldEvents = z.output<typeof heldRow>;
 
 /** Counts handed-off events that lack a `done` receipt of a consumer their route expects. Reads every DONE event: for a person who asks. */
-export async function countHeldEvents(db: Queryable, expected: ReadonlyArray<{ eventType: string; consumer: string }>): Promise<HeldEvents[]> {
+export async function countHeldEvents(
+  db: Queryable,
+  expected: ReadonlyArray<{ eventType: string; consumer: string }>,
+): Promise<HeldEvents[]> {
   if (expected.length === 0) return [];
   const { rows } = await db.query(
     `SELECT x."consumer", count(DISTINCT e."id")::int AS "events", count(DISTINCT d."eventId")::int AS "dead", min(e."processedAt") AS "oldestProcessedAt"

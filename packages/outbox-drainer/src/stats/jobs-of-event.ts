@@ -28,7 +28,8 @@ export async function jobsOfEvent(
   for (let generation = oldest; generation <= event.generation; generation += 1) {
     wanted.push({ queue: route.queue, generation, jobId: jobIdFor(event.id, generation) });
     // A mail goes on from its own queue to the one that is sent from.
-    if (route.consumers.includes("email-send")) wanted.push({ queue: "toolctrl.email", generation, jobId: jobIdOf("email", event.id, generation) });
+    if (route.consumers.includes("email-send"))
+      wanted.push({ queue: "toolctrl.email", generation, jobId: jobIdOf("email", event.id, generation) });
   }
   return Promise.all(wanted.map((job) => lookUp(backend, job)));
 }

@@ -1,4 +1,5 @@
 import type { RouteRule } from "@toolctrl/event-router/router";
+import { assertNever } from "@toolctrl/foundation/errors";
 import type { EventListing } from "./list-events.ts";
 import type { Receipt } from "@toolctrl/db/receipts";
 import type { EventJob } from "./jobs-of-event.ts";
@@ -36,16 +37,25 @@ export function judgeEvent(facts: VerdictFacts): Verdict {
         next: `mend the cause, then \`toolctrl-cli outbox requeue ${event.id}\``,
       };
     case "CANCELLED":
-      return { state: "cancelled", why: "an operator cancelled it", next: `\`toolctrl-cli outbox requeue ${event.id}\` sends it after all` };
+      return {
+        state: "cancelled",
+        why: "an operator cancelled it",
+        next: `\`toolctrl-cli outbox requeue ${event.id}\` sends it after all`,
+      };
     case "DONE":
       return judgeDone(facts);
+    default:
+      return assertNever(event.status);
   }
 }
 
 function judgePending({ event, now, drainers }: VerdictFacts): Verdict {
   const noDrainer = drainers === 0 ? "start a worker-general with OUTBOX_DISPATCHER_ENABLED=true: no live process drains" : null;
   if (event.scheduledAt > now) {
-    const why = event.lastError === null ? "it is scheduled for later" : `retry ${event.retries} waits after ${event.lastErrorCode ?? "an error"}: ${event.lastError}`;
+    const why =
+      event.lastError === null
+        ? "it is scheduled for later"
+        : `retry ${event.retries} waits after ${event.lastErrorCode ?? "an error"}: ${event.lastError}`;
     return { state: "retrying", why: `${why} (due ${event.scheduledAt.toISOString()})`, next: noDrainer };
   }
   return { state: "waiting", why: `it has been due since ${event.scheduledAt.toISOString()} and waits for a drainer`, next: noDrainer };
@@ -68,9 +78,16 @@ function judgeDone(facts: VerdictFacts): Verdict {
     const next = `mend the cause, then \`toolctrl-cli outbox requeue ${event.id}\``;
     return { state: "dead", why: `${dead.consumer} gave up on it: ${dead.detail ?? "no message"}`, next };
   }
-  if (servers === 0) return { state: "no-consumer", why: `handed off, but no live process serves its queue; ${open.join(", ")} has not run`, next: "start the worker that serves the queue" };
-  if (hasLiveJob(facts)) return { state: "handed-off", why: `handed off; its job waits or runs, ${open.join(", ")} has no receipt yet`, next: null };
-  if (facts.jobs.some((job) => job.error !== null)) return { state: "handed-off", why: "handed off; the queue could not be asked about its job", next: "check the queue's server" };
+  if (servers === 0)
+    return {
+      state: "no-consumer",
+      why: `handed off, but no live process serves its queue; ${open.join(", ")} has not run`,
+      next: "start the worker that serves the queue",
+    };
+  if (hasLiveJob(facts))
+    return { state: "handed-off", why: `handed off; its job waits or runs, ${open.join(", ")} has no receipt yet`, next: null };
+  if (facts.jobs.some((job) => job.error !== null))
+    return { state: "handed-off", why: "handed off; the queue could not be asked about its job", next: "check the queue's server" };
   return {
     state: "lost",
     why: `handed off, but its job is gone or failed and ${open.join(", ")} has no receipt`,
@@ -80,9 +97,13 @@ function judgeDone(facts: VerdictFacts): Verdict {
 
 function isFinished(event: VerdictFacts["event"], consumer: string, receipts: readonly Receipt[]): boolean {
   const replayed = event.replayConsumer === consumer;
-  return receipts.some((receipt) => receipt.consumer === consumer && receipt.outcome === "done" && (!replayed || receipt.effectEpoch === event.effectEpoch));
+  return receipts.some(
+    (receipt) => receipt.consumer === consumer && receipt.outcome === "done" && (!replayed || receipt.effectEpoch === event.effectEpoch),
+  );
 }
 
 function hasLiveJob({ event, jobs }: VerdictFacts): boolean {
-  return jobs.some(({ view, generation }) => generation === event.generation && view !== null && ["waiting", "active", "delayed"].includes(view.state));
+  return jobs.some(
+    ({ view, generation }) => generation === event.generation && view !== null && ["waiting", "active", "delayed"].includes(view.state),
+  );
 }

@@ -1,7 +1,12 @@
 import type { Queryable } from "@toolctrl/db/sql";
 import { z } from "zod";
 
-const rowRow = z.object({ table: z.enum(["EmailMessage", "Notification", "AuditEntry"]), key: z.string(), effectEpoch: z.number(), createdAt: z.date() });
+const rowRow = z.object({
+  table: z.enum(["EmailMessage", "Notification", "AuditEntry"]),
+  key: z.string(),
+  effectEpoch: z.number(),
+  createdAt: z.date(),
+});
 
 /** A row that a consumer wrote for an event; `key` finds it in its table. */
 export type EffectRow = z.output<typeof rowRow>;

@@ -24,7 +24,11 @@ export interface OutboxStats {
   readonly mode: { readonly mode: string; readonly desired: string; readonly epoch: string };
   readonly byStatus: Readonly<Record<OutboxStatus, number>>;
   /** `route` is the routing rule's prefix, null for types that no rule matches. */
-  readonly byRoute: ReadonlyArray<{ readonly route: string | null; readonly target: string | null; readonly counts: Readonly<Record<OutboxStatus, number>> }>;
+  readonly byRoute: ReadonlyArray<{
+    readonly route: string | null;
+    readonly target: string | null;
+    readonly counts: Readonly<Record<OutboxStatus, number>>;
+  }>;
   readonly backlog: Backlog;
   readonly queues: readonly QueueStats[];
   readonly dead: readonly DeadJobs[];

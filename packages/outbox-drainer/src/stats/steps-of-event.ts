@@ -1,15 +1,28 @@
+import type { Receipt } from "@toolctrl/db/receipts";
+import { assertNever } from "@toolctrl/foundation/errors";
 import type { EventRow } from "./find-event.ts";
 import type { EventJob } from "./jobs-of-event.ts";
 import type { EventAction } from "./list-event-actions.ts";
 import type { EventDelivery } from "./list-event-deliveries.ts";
 import type { EventIntent } from "./list-event-intents.ts";
-import type { Receipt } from "@toolctrl/db/receipts";
 import type { EffectRow } from "./list-event-rows.ts";
 
 /** One thing that happened to an event, at a time the database or the queue recorded. */
 export interface TraceStep {
   readonly at: Date;
-  readonly step: "published" | "claimed" | "handed-off" | "retry" | "failed" | "cancelled" | "job" | "effect" | "intent" | "delivery" | "receipt" | "action";
+  readonly step:
+    | "published"
+    | "claimed"
+    | "handed-off"
+    | "retry"
+    | "failed"
+    | "cancelled"
+    | "job"
+    | "effect"
+    | "intent"
+    | "delivery"
+    | "receipt"
+    | "action";
   readonly detail: string;
   readonly error: string | null;
 }
@@ -35,7 +48,12 @@ export function stepsOfEvent(facts: StepFacts): TraceStep[] {
     ...facts.intents.map(intentStep),
     ...facts.deliveries.map(deliveryStep),
     ...facts.receipts.map((receipt) =>
-      step(receipt.updatedAt, "receipt", `${receipt.consumer}: ${receipt.outcome}${epoch(receipt.effectEpoch)}`, receipt.outcome === "dead" ? receipt.detail : null),
+      step(
+        receipt.updatedAt,
+        "receipt",
+        `${receipt.consumer}: ${receipt.outcome}${epoch(receipt.effectEpoch)}`,
+        receipt.outcome === "dead" ? receipt.detail : null,
+      ),
     ),
     ...facts.actions.map(actionStep),
   ];
@@ -53,26 +71,31 @@ function published(event: StepFacts["event"]): TraceStep {
 }
 
 function ownSteps(event: StepFacts["event"], target: string): TraceStep[] {
-  const counts = `attempts ${event.attempts}, retries ${event.retries}, crashes ${event.crashes}`;
+  // Of earlier claims only their number is kept.
+  const counts = `claimed ${event.attempts} time${event.attempts === 1 ? "" : "s"}, retries ${event.retries}, crashes ${event.crashes}`;
   const error = event.lastError === null ? null : `${event.lastErrorCode ?? "?"}: ${event.lastError}`;
   switch (event.status) {
     case "PENDING":
       return error === null ? [] : [step(event.updatedAt, "retry", `${counts}; due ${event.scheduledAt.toISOString()}`, error)];
     case "PROCESSING":
-      return [step(event.updatedAt, "claimed", `${event.claimMode ?? "?"}, ${counts}; until ${event.lockedUntil?.toISOString() ?? "?"}`, error)];
+      return [
+        step(event.updatedAt, "claimed", `${event.claimMode ?? "?"}, ${counts}; until ${event.lockedUntil?.toISOString() ?? "?"}`, error),
+      ];
     case "FAILED":
       return [step(event.updatedAt, "failed", counts, error)];
     case "CANCELLED":
       return [step(event.updatedAt, "cancelled", counts, error)];
     case "DONE":
       return [step(event.processedAt ?? event.updatedAt, "handed-off", `to ${target}, ${counts}`)];
+    default:
+      return assertNever(event.status);
   }
 }
 
 function jobSteps({ queue, jobId, view }: EventJob): TraceStep[] {
   if (view === null) return [];
   const name = `${jobId} in ${queue}`;
-  const counts = `failures ${view.failures}, starts ${view.starts}`;
+  const counts = view.state === "completed" ? `starts ${view.starts}` : `failures ${view.failures}, starts ${view.starts}`;
   return [
     ...(view.addedAt === null ? [] : [step(view.addedAt, "job", `${name} added`)]),
     ...(view.startedAt === null ? [] : [step(view.startedAt, "job", `${name} last started`)]),
@@ -96,10 +119,13 @@ function deliveryStep(delivery: EventDelivery): TraceStep {
 }
 
 function actionStep(action: EventAction): TraceStep {
-  const before = action.before;
-  const from = typeof before?.["from"] === "string" ? ` from ${before["from"]}` : "";
+  const text = (name: string): string | null => {
+    const value = action.before?.[name];
+    return typeof value === "string" ? value : null;
+  };
+  const from = text("from") === null ? "" : ` from ${text("from")}`;
   const reason = action.reason === null ? "" : `: ${action.reason}`;
-  const error = typeof before?.["lastError"] === "string" ? `had ${String(before["lastErrorCode"])}: ${before["lastError"]}` : null;
+  const error = text("lastError") === null ? null : `had ${text("lastErrorCode") ?? "?"}: ${text("lastError")}`;
   return step(action.createdAt, "action", `${action.action}${from} by ${action.actor}${reason}`, error);
 }
 

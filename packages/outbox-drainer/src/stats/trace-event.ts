@@ -35,7 +35,10 @@ export interface EventTrace {
  * Works with the queue's server away; the jobs then carry the error.
  * @throws CodedError `DB.EVENT_NOT_FOUND`
  */
-export async function traceEvent(deps: { db: Queryable; router: Router; backend: Pick<QueueBackend, "find"> }, id: string): Promise<EventTrace> {
+export async function traceEvent(
+  deps: { db: Queryable; router: Router; backend: Pick<QueueBackend, "find"> },
+  id: string,
+): Promise<EventTrace> {
   const { db } = deps;
   const found = await findEvent(db, id);
   if (found === null) throw new CodedError("DB.EVENT_NOT_FOUND", `expected an event with id ${id}, got none`, { facts: { id } });
