@@ -8,8 +8,8 @@ export interface KeyValueStore {
   setIfAbsent(key: string, value: string, ttlMs: number): Promise<boolean>;
   get(key: string): Promise<{ readonly value: string; readonly ttlMs: number } | null>;
   /**
-   * Replaces the value and the expiry if the present value is `expected`. A present value that is `value` already counts as replaced, for the
-   * same reason as above: callers make every value unique to its writer.
+   * Replaces the value and the expiry if the present value is `expected`. A present value that is `value` already counts as replaced, for
+   * the same reason as above: callers make every value unique to its writer.
    */
   compareAndSet(key: string, expected: string, value: string, ttlMs: number): Promise<boolean>;
   /** Deletes the key if its value is `expected`. */
