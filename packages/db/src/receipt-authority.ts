@@ -27,18 +27,42 @@ ON CONFLICT ("eventId", "consumer", "effectEpoch") DO UPDATE
 SET "outcome" = 'done', "result" = EXCLUDED."result", "detail" = EXCLUDED."detail", "updatedAt" = clock_timestamp()
 WHERE "OutboxReceipt"."outcome" = 'dead'`;
 
+/** A receipt that is asked for. */
+export interface ReceiptQuery extends ReceiptScope {
+  readonly eventId: string;
+}
+
+/** A recorded result; `undefined` when none was stored. */
+export type FoundReceipt = { readonly result: unknown };
+
+/** A `done` receipt as it is written. `result` is JSON text, null for none; `detail` says why a result is not stored. */
+export interface ReceiptRow extends ConsumerKey {
+  readonly eventId: string;
+  readonly result: string | null;
+  readonly detail: string | null;
+}
+
 /** The receipts of one consumer, tenant and epoch, as `withOutboxIdempotency` asks for them. */
 export function createReceiptAuthority(db: Queryable, scope: ReceiptScope): ReceiptAuthority {
-  const { tenantId, consumer, effectEpoch, anyEpoch = false } = scope;
   return {
-    find: async (eventId) => {
-      const { rows } = await db.query<{ result: unknown; isAbsent: boolean }>(FIND, [eventId, consumer, effectEpoch, anyEpoch]);
-      const row = rows[0];
-      return row === undefined ? null : { result: row.isAbsent ? undefined : row.result };
-    },
-    record: async (eventId, result) => {
-      const { json, detail } = encodeReceiptResult(result);
-      await db.query(RECORD, [eventId, consumer, effectEpoch, tenantId, json, detail]);
-    },
+    find: (eventId) => findReceipt(db, { ...scope, eventId }),
+    record: async (eventId, result) => recordReceipt(db, receiptRowOf(scope, eventId, result)),
   };
+}
+
+export function receiptRowOf(scope: ConsumerKey, eventId: string, result: unknown): ReceiptRow {
+  const { tenantId, consumer, effectEpoch } = scope;
+  const { json, detail } = encodeReceiptResult(result);
+  return { eventId, tenantId, consumer, effectEpoch, result: json, detail };
+}
+
+export async function findReceipt(db: Queryable, query: ReceiptQuery): Promise<FoundReceipt | null> {
+  const { eventId, consumer, effectEpoch, anyEpoch = false } = query;
+  const { rows } = await db.query<{ result: unknown; isAbsent: boolean }>(FIND, [eventId, consumer, effectEpoch, anyEpoch]);
+  const row = rows[0];
+  return row === undefined ? null : { result: row.isAbsent ? undefined : row.result };
+}
+
+export async function recordReceipt(db: Queryable, row: ReceiptRow): Promise<void> {
+  await db.query(RECORD, [row.eventId, row.consumer, row.effectEpoch, row.tenantId, row.result, row.detail]);
 }

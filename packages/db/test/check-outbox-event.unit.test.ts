@@ -3,8 +3,7 @@ import { expect, test } from "vitest";
 import { checkOutboxEvent } from "../src/check-outbox-event.ts";
 import type { OutboxEventInput } from "../src/outbox.ts";
 
-const event = (extra: Record<string, unknown>): OutboxEventInput =>
-  ({ tenantId: "t", type: "shop.order.place", payload: {}, ...extra }) as unknown as OutboxEventInput;
+const event = (extra: Record<string, unknown>): OutboxEventInput => ({ tenantId: "t", type: "shop.order.place", payload: {}, ...extra });
 
 function refusal(input: OutboxEventInput): { code: string; facts: Readonly<Record<string, unknown>>; message: string } {
   try {

@@ -90,7 +90,7 @@ test.each([
 test("a product's own tables and a later version's columns are no damage", async () => {
   const { url, client } = await database(true);
   await client.query(`CREATE TABLE "Order" ("id" int); ALTER TABLE "OutboxEvent" ADD COLUMN "recordKey" text`);
-  await verifySchema({ url });
+  await expect(verifySchema({ url })).resolves.toBeUndefined();
 });
 
 test("the status tells applied, pending, edited, unknown and failed migrations apart", async () => {
@@ -133,7 +133,11 @@ test.each(["build", "removal of a failed build"])("P28: after an interrupted %s 
     const session = new pg.Client({ connectionString: url, application_name: "builder" });
     session.on("error", () => undefined);
     await session.connect();
-    return applyMigrations(session, { dir }).finally(() => session.end());
+    try {
+      return await applyMigrations(session, { dir });
+    } finally {
+      await session.end();
+    }
   };
   expect(await rejection(attempt())).toMatchObject({ code: "MIGRATE.FAILED" });
   expect(await valid()).toEqual({ valid: false });
@@ -161,7 +165,8 @@ test("P28: CONCURRENTLY stands alone in its file with IF NOT EXISTS, and no migr
   for (const { name, sql, transactional } of await readMigrations()) {
     const code = sql.replaceAll(/--[^\n]*/g, "").replaceAll(/\$\$[\s\S]*?\$\$/g, "");
     const statements = code.split(";").filter((statement) => statement.trim() !== "");
-    if (!transactional) expect([name, statements.length, /IF NOT EXISTS/i.test(code)]).toEqual([name, 1, true]);
+    const repeatable = statements.length === 1 && /IF NOT EXISTS/i.test(code);
+    expect([name, transactional || repeatable]).toEqual([name, true]);
     expect([name, statements.some((statement) => /^\s*(BEGIN|COMMIT|ROLLBACK|START)\b/i.test(statement))]).toEqual([name, false]);
   }
 });

@@ -5,23 +5,26 @@ import type { withOutboxReceipt } from "../src/outbox-receiver.ts";
 
 type Fits<Given, Wanted> = [Given] extends [Wanted] ? true : false;
 type TransactionArgument<Fn extends (tx: OutboxTransaction, ...rest: never[]) => unknown> = Parameters<Fn>[0];
-function assertType<_T extends true>(): void {}
+type Expect<Holds extends true> = Holds;
 
-// The client of a transaction fits, also that of an extended client; the root client does not.
 type InteractiveClient = Parameters<Parameters<PrismaClient["$transaction"]>[0] & ((tx: Prisma.TransactionClient) => unknown)>[0];
-assertType<Fits<Prisma.TransactionClient, OutboxTransaction>>();
-assertType<Fits<InteractiveClient, OutboxTransaction>>();
-assertType<Fits<Fits<PrismaClient, OutboxTransaction>, false>>();
-assertType<Fits<Fits<PrismaClient, TransactionArgument<typeof publishOutboxEvent>>, false>>();
-assertType<Fits<Fits<PrismaClient, TransactionArgument<typeof publishOutboxEvents>>, false>>();
-assertType<Fits<Fits<PrismaClient, TransactionArgument<typeof withOutboxReceipt>>, false>>();
-
-// A type of the catalogue has its payload checked; another takes any JSON object, and only that.
 type Mail = OutboxEventInput<"mail.message.send">;
-assertType<Fits<{ tenantId: string; type: "mail.message.send"; payload: { to: string; subject: string; text: string } }, Mail>>();
-assertType<Fits<Fits<{ tenantId: string; type: "mail.message.send"; payload: { to: number } }, Mail>, false>>();
-assertType<Fits<{ tenantId: string; type: "shop.order.place"; payload: { total: number } }, OutboxEventInput<"shop.order.place">>>();
-assertType<Fits<Fits<{ tenantId: string; type: "shop.order.place"; payload: { at: Date } }, OutboxEventInput<"shop.order.place">>, false>>();
+type Order = OutboxEventInput<"shop.order.place">;
+
+export type Guarantees = [
+  // The client of a transaction fits; the root client does not.
+  Expect<Fits<Prisma.TransactionClient, OutboxTransaction>>,
+  Expect<Fits<InteractiveClient, OutboxTransaction>>,
+  Expect<Fits<Fits<PrismaClient, OutboxTransaction>, false>>,
+  Expect<Fits<Fits<PrismaClient, TransactionArgument<typeof publishOutboxEvent>>, false>>,
+  Expect<Fits<Fits<PrismaClient, TransactionArgument<typeof publishOutboxEvents>>, false>>,
+  Expect<Fits<Fits<PrismaClient, TransactionArgument<typeof withOutboxReceipt>>, false>>,
+  // A type of the catalogue has its payload checked; another takes any JSON object, and only that.
+  Expect<Fits<{ tenantId: string; type: "mail.message.send"; payload: { to: string; subject: string; text: string } }, Mail>>,
+  Expect<Fits<Fits<{ tenantId: string; type: "mail.message.send"; payload: { to: number } }, Mail>, false>>,
+  Expect<Fits<{ tenantId: string; type: "shop.order.place"; payload: { total: number } }, Order>>,
+  Expect<Fits<Fits<{ tenantId: string; type: "shop.order.place"; payload: { at: Date } }, Order>, false>>,
+];
 
 // Lists check each element by its own type, and plain arrays are taken too.
 export async function listsCompile(tx: Prisma.TransactionClient, many: OutboxEventInput[]): Promise<void> {

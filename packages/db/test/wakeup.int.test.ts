@@ -5,7 +5,7 @@ import { expect, onTestFinished, test } from "vitest";
 import { createDatabase } from "../src/client.ts";
 import { publishOutboxEvent } from "../src/outbox.ts";
 import { createWakeupSender, listenForWakeups, sendWakeup, WAKEUP_CHANNEL } from "../src/wakeup.ts";
-import { gate, openDatabase, rejection, rowsOf, TENANT } from "./support.ts";
+import { openDatabase, rejection, rowsOf, TENANT } from "./support.ts";
 
 const event = { tenantId: TENANT, type: "shop.order.place", payload: {} };
 
@@ -23,18 +23,17 @@ async function countHints(url: string): Promise<{ count(): Promise<number>; payl
 test("a commit with an event sends a hint without data, after the event is visible", async () => {
   const db = await openDatabase({ wakeup: true });
   const hints = await countHints(db.url);
-  let seen: Promise<unknown[]> | undefined;
+  const seen: unknown[] = [];
   const listener = await listenForWakeups({
     url: db.url,
     onWake: () => {
-      seen = rowsOf(db, `SELECT "id" FROM "OutboxEvent"`);
+      void rowsOf(db, `SELECT "id" FROM "OutboxEvent"`).then((rows) => seen.push(...rows));
     },
   });
   onTestFinished(() => listener.close());
-  seen = undefined;
   const { id } = await db.prisma.$transaction((tx) => publishOutboxEvent(tx, event));
-  await waitFor(() => seen, { what: "the hint" });
-  expect(await seen).toEqual([{ id }]);
+  await waitFor(() => seen.length, { what: "the hint" });
+  expect(seen).toEqual([{ id }]);
   await waitFor(() => hints.count());
   expect(new Set(hints.payloads)).toEqual(new Set([""]));
 });
@@ -83,10 +82,12 @@ test("a sender that lost its connection sends the next hint on a new one", async
   await waitFor(() => hints.count());
   await db.pool.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'sender wakeup'`);
   const before = await hints.count();
-  await waitFor(async () => {
+  const after = await waitFor(async () => {
     sender.request();
-    return (await hints.count()) > before;
+    const count = await hints.count();
+    return count > before && count;
   });
+  expect(after).toBeGreaterThan(before);
 });
 
 test("a listener finds its way back after a server restart and wakes then, as hints may have been missed", async () => {
@@ -113,16 +114,19 @@ test("a listener finds its way back after a server restart and wakes then, as hi
 
 test("a listener starts while the server is away, and its owner can close it", async () => {
   const listener = await listenForWakeups({ url: "postgres://nobody@127.0.0.1:1/none", onWake: () => undefined });
-  await listener.close();
+  await expect(listener.close()).resolves.toBeUndefined();
 });
 
-test("hints of different processes reach one listener", async () => {
+test("a listener wakes for the hints of any session of its database, and of no other", async () => {
   const db = await openDatabase();
-  const woken = gate();
-  let armed = false;
-  const listener = await listenForWakeups({ url: db.url, onWake: () => void (armed && woken.open()) });
+  const other = await openDatabase();
+  let wakes = 0;
+  const listener = await listenForWakeups({ url: db.url, onWake: () => void (wakes += 1) });
   onTestFinished(() => listener.close());
-  armed = true;
+  // Once for the connection itself; another database's hints are not ours.
+  expect(wakes).toBe(1);
+  await sendWakeup(other.pool);
   await sendWakeup(db.pool);
-  await woken.opened;
+  await waitFor(() => wakes > 1, { what: "the hint" });
+  expect(wakes).toBe(2);
 });

@@ -1,0 +1,132 @@
+import { createTestDatabase } from "@toolctrl/testkit/template-db";
+import pg from "pg";
+import { afterAll, beforeAll, expect, test } from "vitest";
+import { violatedConstraint } from "../src/client.ts";
+import { rejection } from "./support.ts";
+
+const UUID = "0190a0a0-0000-7000-8000-000000000001";
+const NOW = "2030-01-01T00:00:00Z";
+const HASH = "a".repeat(64);
+
+/** A row that each table accepts; a case changes some columns of it. */
+const GOOD_ROWS: Record<string, Record<string, unknown>> = {
+  OutboxEvent: { id: UUID, tenantId: "t", eventType: "a.b.c", payload: {} },
+  OutboxReceipt: { eventId: UUID, consumer: "c", tenantId: "t", outcome: "done" },
+  OutboxIntent: { id: UUID, eventId: UUID, tenantId: "t", consumer: "c", externalId: "x" },
+  OutboxDrainer: { id: UUID, app: "a", host: "h", pid: 1, queueBackend: "redis", queuePrefix: "p", aliveUntil: NOW },
+  OutboxMode: { id: 1 },
+  EmailDelivery: { messageId: UUID, recipient: "r" },
+  WebhookEndpoint: { id: UUID, tenantId: "t", url: "https://x.example", secrets: {} },
+  AuditEntry: { tenantId: "t", sequence: 1, eventId: UUID, entry: {}, previousHash: HASH, hash: HASH, createdAt: NOW },
+};
+
+const claimed = { status: "PROCESSING", lockedUntil: NOW, lockToken: UUID, claimMode: "batch" };
+const done = { status: "DONE", processedAt: NOW, blocksLine: false };
+
+/** Table, constraint, and the columns that break it. */
+const CASES: Array<[table: string, constraint: string, changes: Record<string, unknown>]> = [
+  ["OutboxEvent", "OutboxEvent_tenantId_check", { tenantId: "" }],
+  ["OutboxEvent", "OutboxEvent_eventType_check", { eventType: "" }],
+  ["OutboxEvent", "OutboxEvent_version_check", { version: 0 }],
+  ...["attempts", "retries", "crashes", "generation", "effectEpoch", "depth"].map(
+    (column): [string, string, Record<string, unknown>] => ["OutboxEvent", "OutboxEvent_counters_check", { [column]: -1 }],
+  ),
+  ["OutboxEvent", "OutboxEvent_claim_check", { status: "PROCESSING" }],
+  ["OutboxEvent", "OutboxEvent_claim_check", { ...claimed, lockToken: null }],
+  ["OutboxEvent", "OutboxEvent_claim_check", { ...claimed, lockedUntil: null }],
+  ["OutboxEvent", "OutboxEvent_claim_check", { ...claimed, claimMode: null }],
+  ["OutboxEvent", "OutboxEvent_claim_check", { ...claimed, status: "PENDING" }],
+  ["OutboxEvent", "OutboxEvent_claim_check", { lockedUntil: NOW }],
+  ["OutboxEvent", "OutboxEvent_claim_check", { ...done, lockToken: UUID }],
+  ["OutboxEvent", "OutboxEvent_claimMode_check", { ...claimed, claimMode: "other" }],
+  ["OutboxEvent", "OutboxEvent_processedAt_check", { ...done, processedAt: null }],
+  ["OutboxEvent", "OutboxEvent_processedAt_check", { processedAt: NOW }],
+  ["OutboxEvent", "OutboxEvent_failed_check", { status: "FAILED" }],
+  ["OutboxEvent", "OutboxEvent_blocksLine_check", { blocksLine: false }],
+  ["OutboxEvent", "OutboxEvent_blocksLine_check", { ...claimed, blocksLine: false }],
+  ["OutboxEvent", "OutboxEvent_blocksLine_check", { ...done, blocksLine: true }],
+  ["OutboxEvent", "OutboxEvent_blocksLine_check", { status: "CANCELLED", blocksLine: true }],
+  ["OutboxEvent", "OutboxEvent_replay_check", { replayConsumer: "c" }],
+  ["OutboxReceipt", "OutboxReceipt_outcome_check", { outcome: "maybe" }],
+  ["OutboxReceipt", "OutboxReceipt_effectEpoch_check", { effectEpoch: -1 }],
+  ["OutboxIntent", "OutboxIntent_state_check", { state: "other" }],
+  ["OutboxIntent", "OutboxIntent_sending_check", { state: "sending" }],
+  ["OutboxIntent", "OutboxIntent_sending_check", { token: UUID }],
+  ["OutboxIntent", "OutboxIntent_sent_check", { state: "sent" }],
+  ["OutboxIntent", "OutboxIntent_sent_check", { sentAt: NOW }],
+  ["OutboxIntent", "OutboxIntent_counters_check", { attempts: -1, unknowns: -1 }],
+  ["OutboxIntent", "OutboxIntent_counters_check", { unknowns: 1 }],
+  ["OutboxDrainer", "OutboxDrainer_vote_check", { vote: "yes" }],
+  ["OutboxMode", "OutboxMode_one_row_check", { id: 2 }],
+  ["OutboxMode", "OutboxMode_mode_check", { mode: "other" }],
+  ["OutboxMode", "OutboxMode_mode_check", { desired: "other" }],
+  ["EmailDelivery", "EmailDelivery_state_check", { state: "other" }],
+  ["WebhookEndpoint", "WebhookEndpoint_disabled_check", { enabled: false }],
+  ["WebhookEndpoint", "WebhookEndpoint_disabled_check", { disabledAt: NOW }],
+  ["AuditEntry", "AuditEntry_sequence_check", { sequence: 0 }],
+  ["AuditEntry", "AuditEntry_hash_check", { hash: "short" }],
+  ["AuditEntry", "AuditEntry_hash_check", { previousHash: "" }],
+];
+
+let client: pg.Client;
+let drop: () => Promise<void>;
+
+beforeAll(async () => {
+  const database = await createTestDatabase();
+  ({ drop } = database);
+  client = new pg.Client({ connectionString: database.url });
+  await client.connect();
+  await client.query(`DELETE FROM "OutboxMode"; INSERT INTO "EmailMessage" ("id", "eventId", "tenantId", "messageId", "fromAddress", "subject") VALUES ('${UUID}', '${UUID}', 't', 'm', 'f', 's')`);
+});
+
+afterAll(async () => {
+  await client.end();
+  await drop();
+});
+
+/** Whether the table takes the row; it is not kept. */
+async function accepts(table: string, row: Record<string, unknown>): Promise<boolean> {
+  await client.query("BEGIN");
+  try {
+    return (await insert(table, row)).rowCount === 1;
+  } finally {
+    await client.query("ROLLBACK");
+  }
+}
+
+function insert(table: string, row: Record<string, unknown>): Promise<pg.QueryResult> {
+  const columns = Object.keys(row).map((column) => `"${column}"`);
+  const places = columns.map((_, index) => `$${index + 1}`);
+  return client.query(`INSERT INTO "${table}" (${columns.join(", ")}) VALUES (${places.join(", ")})`, Object.values(row));
+}
+
+test.each(CASES)("%s: %s refuses %j", async (table, constraint, changes) => {
+  expect(violatedConstraint(await rejection(insert(table, { ...GOOD_ROWS[table], ...changes })))).toBe(constraint);
+});
+
+test.each(Object.entries(GOOD_ROWS))("%s accepts a good row", async (table, row) => {
+  expect(await accepts(table, row)).toBe(true);
+});
+
+test.each([
+  {},
+  claimed,
+  { ...claimed, claimMode: "solo" },
+  done,
+  { status: "CANCELLED", blocksLine: false },
+  { status: "FAILED", lastErrorCode: "X" },
+  { status: "FAILED", lastErrorCode: "X", blocksLine: false },
+])("OutboxEvent accepts the state %j", async (changes) => {
+  expect(await accepts("OutboxEvent", { ...GOOD_ROWS["OutboxEvent"], ...changes })).toBe(true);
+});
+
+test("every CHECK constraint of the schema has a case here", async () => {
+  const { rows } = await client.query<{ name: string }>(
+    `SELECT conname AS "name" FROM pg_constraint WHERE contype = 'c' AND connamespace = current_schema()::regnamespace ORDER BY 1`,
+  );
+  expect(rows.map((row) => row.name)).toEqual([...new Set(CASES.map(([, constraint]) => constraint))].toSorted());
+});
+
+test.each([`UPDATE "AuditEntry" SET "entry" = '1'`, `DELETE FROM "AuditEntry"`, `TRUNCATE "AuditEntry"`])("the audit chain is append-only: %s is refused", async (sql) => {
+  expect(await rejection(client.query(sql))).toMatchObject({ code: "23001" });
+});
