@@ -28,7 +28,7 @@ interface Batch {
  */
 export function createAddAll(driver: QueueDriver, addTimeoutMs: number): (jobs: readonly NewJob[]) => Promise<AddResult[]> {
   return async (jobs) => {
-    const results = new Array<AddResult>(jobs.length);
+    const results: AddResult[] = Array.from({ length: jobs.length });
     const sends: Promise<void>[] = [];
     for (const batch of groupByQueue(jobs, results)) sends.push(sendBatch(driver, batch, results, addTimeoutMs));
     await Promise.all(sends);
@@ -42,7 +42,8 @@ function groupByQueue(jobs: readonly NewJob[], results: AddResult[]): Iterable<B
     const job = jobs[place] as NewJob;
     const problem = jobProblem(job);
     if (problem !== null) {
-      results[place] = { ok: false, error: new CodedError("QUEUE.REJECTED", `expected the job's ${problem}`, { facts: { id: String(job.id), queue: job.queue } }) };
+      const facts = { id: job.id, queue: job.queue };
+      results[place] = { ok: false, error: new CodedError("QUEUE.REJECTED", `expected the job's ${problem}`, { facts }) };
       continue;
     }
     let batch = batches.get(job.queue);
@@ -89,7 +90,9 @@ async function sendChunk(chunk: Chunk): Promise<ClassifiedFailure | undefined> {
   try {
     if (!driver.isUsable()) await driver.untilUsable(Math.min(RECONNECT_WAIT_MS, addTimeoutMs / 2));
     const entries = batch.entries.length <= CHUNK ? batch.entries : batch.entries.slice(from, to);
-    await withDeadline(driver.queue(batch.queue).addBulk(entries), deadline - performance.now(), () => timeoutError("the bulk add", addTimeoutMs));
+    await withDeadline(driver.queue(batch.queue).addBulk(entries), deadline - performance.now(), () =>
+      timeoutError("the bulk add", addTimeoutMs),
+    );
     fill(results, batch.places, from, to, OK);
     return undefined;
   } catch (error) {
@@ -116,7 +119,9 @@ async function addOneByOne(chunk: Chunk, deadline: number): Promise<ClassifiedFa
     const { name, data, opts } = batch.entries[at] as BullEntry;
     try {
       if (!driver.isUsable()) await driver.untilUsable(Math.min(RECONNECT_WAIT_MS, deadline - performance.now()));
-      await withDeadline(driver.queue(batch.queue).add(name, data, opts), deadline - performance.now(), () => timeoutError("the add", addTimeoutMs));
+      await withDeadline(driver.queue(batch.queue).add(name, data, opts), deadline - performance.now(), () =>
+        timeoutError("the add", addTimeoutMs),
+      );
       return OK;
     } catch (error) {
       const failed = classifyQueueError(error);

@@ -70,7 +70,9 @@ describe("addAll", () => {
   });
 
   it("tries nothing twice when the server takes no writes at all", async () => {
-    const { calls, addAll } = countingDriver({ bulk: () => Promise.reject(new Error("READONLY You can't write against a read only replica.")) });
+    const { calls, addAll } = countingDriver({
+      bulk: () => Promise.reject(new Error("READONLY You can't write against a read only replica.")),
+    });
     const results = await addAll(jobs(2500));
     expect(results.every((result) => !result.ok && (result.error as Error & { code: string }).code === "QUEUE.UNREACHABLE")).toBe(true);
     expect(calls).toMatchObject({ bulks: [1000], singles: 0 });

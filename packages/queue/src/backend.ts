@@ -28,7 +28,8 @@ const CLIENT_CLOSE_MS = 500;
  */
 export async function createQueueBackend(options: QueueBackendOptions): Promise<QueueBackend> {
   const settings = queueSettings(options);
-  const driver = options.kind === "redis" ? createRedisDriver(options.redisUrl, settings) : createPostgresDriver(options.databaseUrl, settings);
+  const driver =
+    options.kind === "redis" ? createRedisDriver(options.redisUrl, settings) : createPostgresDriver(options.databaseUrl, settings);
   await driver.untilUsable(FIRST_CONNECT_MS).catch((error: unknown) => {
     options.log.warn({ backend: driver.kind, err: error }, "the queue's server does not answer yet");
   });

@@ -15,9 +15,11 @@ export interface ClassifiedFailure {
 
 // Replies of a Redis that takes no writes now: a replica, one that loads its file, is full, cannot save, has lost its replicas …
 // Older servers wrap the reply of a script: "ERR Error running script … -READONLY You can't write …".
-const REDIS_REFUSES = /\b(READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|NOREPLICAS|OOM|MISCONF|NOAUTH|WRONGPASS|NOPERM|TRYAGAIN|BUSY|UNBLOCKED)\b/;
+const REDIS_REFUSES =
+  /\b(READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|NOREPLICAS|OOM|MISCONF|NOAUTH|WRONGPASS|NOPERM|TRYAGAIN|BUSY|UNBLOCKED)\b/;
 const CONNECTION_LOST = /connection (is closed|terminated|ended)|connection close|max retries per request|socket (timeout|closed|hang up)/i;
-const NOT_CONNECTED = /stream isn't writeable|timeout exceeded when trying to connect|client has encountered a connection error|after calling end on the pool/i;
+const NOT_CONNECTED =
+  /stream isn't writeable|timeout exceeded when trying to connect|client has encountered a connection error|after calling end on the pool/i;
 const TIMED_OUT = /command timed out|query read timeout|statement timeout/i;
 const LOST_CODES = new Set(["ECONNRESET", "EPIPE"]);
 const DOWN_CODES = new Set(["ECONNREFUSED", "ETIMEDOUT", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "ENOENT"]);
@@ -30,7 +32,8 @@ export function classifyQueueError(error: unknown): ClassifiedFailure {
   const text = describeError(error, 500);
   const code = typeof error === "object" && error !== null && "code" in error && typeof error.code === "string" ? error.code : "";
   if (TIMED_OUT.test(text) || code === "57014") return failure("down", "QUEUE.TIMEOUT", text, error);
-  if (DOWN_CODES.has(code) || NOT_CONNECTED.test(text) || REDIS_REFUSES.test(text)) return failure("down", "QUEUE.UNREACHABLE", text, error);
+  if (DOWN_CODES.has(code) || NOT_CONNECTED.test(text) || REDIS_REFUSES.test(text))
+    return failure("down", "QUEUE.UNREACHABLE", text, error);
   if (LOST_CODES.has(code) || CONNECTION_LOST.test(text)) return failure("lost", "QUEUE.UNREACHABLE", text, error);
   if (/^[0-9A-Z]{5}$/.test(code)) return classifySqlState(code, text, error);
   return failure("entry", "QUEUE.REJECTED", text, error);
@@ -44,7 +47,12 @@ function classifySqlState(code: string, text: string, error: unknown): Classifie
   return failure("entry", "QUEUE.UNREACHABLE", text, error);
 }
 
-function failure(reach: FailureReach, code: "QUEUE.TIMEOUT" | "QUEUE.UNREACHABLE" | "QUEUE.REJECTED", text: string, cause: unknown): ClassifiedFailure {
+function failure(
+  reach: FailureReach,
+  code: "QUEUE.TIMEOUT" | "QUEUE.UNREACHABLE" | "QUEUE.REJECTED",
+  text: string,
+  cause: unknown,
+): ClassifiedFailure {
   const expected = code === "QUEUE.REJECTED" ? "the job to be accepted" : "the queue's server to take the request";
   return { reach, error: new CodedError(code, `expected ${expected}, got: ${text}`, { cause }) };
 }

@@ -29,7 +29,11 @@ export async function assertClockSkew(backend: Pick<QueueBackend, "kind" | "cloc
   const skewMs = await backend.clockSkewMs();
   if (Math.abs(skewMs) <= MAX_SKEW_MS) return skewMs;
   const facts = { skewMs: Math.round(skewMs), limitMs: MAX_SKEW_MS, backend: backend.kind };
-  const error = new CodedError("QUEUE.CLOCK_SKEW", `expected this machine's clock within ${MAX_SKEW_MS} ms of the queue server's, got ${facts.skewMs} ms`, { facts });
+  const error = new CodedError(
+    "QUEUE.CLOCK_SKEW",
+    `expected this machine's clock within ${MAX_SKEW_MS} ms of the queue server's, got ${facts.skewMs} ms`,
+    { facts },
+  );
   if (backend.kind === "postgres") throw error;
   log.warn({ ...facts, fix: error.fix }, error.message);
   return skewMs;

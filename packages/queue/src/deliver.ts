@@ -54,7 +54,8 @@ function checkedOutcome(outcome: JobOutcome): JobOutcome {
   if (kind !== "done" && kind !== "retry" && kind !== "snooze" && kind !== "cancel") {
     throw new TypeError(`expected the handler to return done, retry, snooze or cancel, got ${JSON.stringify(kind)}`);
   }
-  if (outcome.kind === "snooze" && !Number.isFinite(outcome.untilMs)) throw new TypeError(`expected untilMs to be a time, got ${outcome.untilMs}`);
+  if (outcome.kind === "snooze" && !Number.isFinite(outcome.untilMs))
+    throw new TypeError(`expected untilMs to be a time, got ${outcome.untilMs}`);
   return outcome;
 }
 

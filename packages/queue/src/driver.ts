@@ -2,8 +2,8 @@ import type { QueueName } from "@toolctrl/foundation/queues";
 import type { Job, JobsOptions, Processor } from "bullmq";
 import type { Exclusively } from "./schedule-job.ts";
 
-export type BullJob = Job<unknown, unknown, string>;
-export type BullProcessor = Processor<unknown, unknown, string>;
+export type BullJob = Job<unknown, unknown>;
+export type BullProcessor = Processor<unknown, unknown>;
 
 export interface BullEntry {
   readonly name: string;
@@ -28,7 +28,11 @@ export interface BullQueue {
   getJob(id: string): Promise<BullJob | undefined>;
   getJobCounts(...types: ("waiting" | "prioritized" | "active" | "delayed" | "completed" | "failed")[]): Promise<Record<string, number>>;
   getJobScheduler(id: string): Promise<BullSchedule | undefined>;
-  upsertJobScheduler(id: string, repeat: { pattern?: string; tz?: string; every?: number }, job: { name: string; data: unknown }): Promise<unknown>;
+  upsertJobScheduler(
+    id: string,
+    repeat: { pattern?: string; tz?: string; every?: number },
+    job: { name: string; data: unknown },
+  ): Promise<unknown>;
   obliterate(options: { force: boolean }): Promise<void>;
 }
 

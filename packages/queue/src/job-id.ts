@@ -4,7 +4,9 @@ const MAX_JOB_ID_LENGTH = 200;
 
 // BullMQ on Redis keeps a job under `<prefix>:<queue>:<id>`, beside the keys of the queue itself: these names would overwrite them.
 const RESERVED = new Set([
-  ..."active wait waiting-children paused id delayed prioritized stalled-check completed failed stalled repeat limiter meta events".split(" "),
+  ..."active wait waiting-children paused id delayed prioritized stalled-check completed failed stalled repeat limiter meta events".split(
+    " ",
+  ),
   ..."pc marker de metrics".split(" "),
 ]);
 

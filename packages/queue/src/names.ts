@@ -12,7 +12,9 @@ const MAX_SCHEMA_LENGTH = 63;
 export function assertQueueName(name: unknown): asserts name is string {
   if (typeof name === "string" && QUEUE_NAME.test(name)) return;
   const got = typeof name === "string" ? JSON.stringify(name.slice(0, 80)) : typeof name;
-  throw new CodedError("QUEUE.NAME", `expected a queue name of letters, digits, dots and hyphens, without a colon, got ${got}`, { facts: { got } });
+  throw new CodedError("QUEUE.NAME", `expected a queue name of letters, digits, dots and hyphens, without a colon, got ${got}`, {
+    facts: { got },
+  });
 }
 
 /**
@@ -36,6 +38,10 @@ export function postgresSchemaOf(prefix: string): string {
   const inner = /^\{([a-z0-9_]+)\}$/.exec(prefix)?.[1];
   if (inner !== undefined && inner.length + 7 <= MAX_SCHEMA_LENGTH) return `bullmq_${inner}`;
   const hash = createHash("sha256").update(prefix).digest("hex").slice(0, 10);
-  const readable = prefix.toLowerCase().replaceAll(/[{}]/g, "").replaceAll(/[^a-z0-9]+/g, "_").slice(0, 40);
+  const readable = prefix
+    .toLowerCase()
+    .replaceAll(/[{}]/g, "")
+    .replaceAll(/[^a-z0-9]+/g, "_")
+    .slice(0, 40);
   return `bullmq_${readable}_${hash}`;
 }

@@ -4,7 +4,11 @@ import { describe, expect, it } from "vitest";
 import { assertPrefix, assertQueueName, postgresSchemaOf } from "./names.ts";
 
 const prefix = fc
-  .tuple(fc.stringMatching(/^[A-Za-z0-9._:-]{0,10}$/), fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,60}$/), fc.stringMatching(/^[A-Za-z0-9._:-]{0,10}$/))
+  .tuple(
+    fc.stringMatching(/^[A-Za-z0-9._:-]{0,10}$/),
+    fc.stringMatching(/^[A-Za-z0-9][A-Za-z0-9._:-]{0,60}$/),
+    fc.stringMatching(/^[A-Za-z0-9._:-]{0,10}$/),
+  )
   .map(([before, tag, after]) => `${before}{${tag}}${after}`);
 
 describe("names", () => {
@@ -16,9 +20,12 @@ describe("names", () => {
     expect(() => assertQueueName(name)).toThrow(expect.objectContaining({ code: "QUEUE.NAME" }) as Error);
   });
 
-  it.each(["toolctrl", "{}", "{a", "a}", "{a}{b}", "{a b}", "", "{:}", undefined])("refuses the prefix %j, which is not hash-tagged", (value) => {
-    expect(() => assertPrefix(value)).toThrow(expect.objectContaining({ code: "QUEUE.PREFIX" }) as Error);
-  });
+  it.each(["toolctrl", "{}", "{a", "a}", "{a}{b}", "{a b}", "", "{:}", undefined])(
+    "refuses the prefix %j, which is not hash-tagged",
+    (value) => {
+      expect(() => assertPrefix(value)).toThrow(expect.objectContaining({ code: "QUEUE.PREFIX" }) as Error);
+    },
+  );
 
   it("makes a valid and different schema name of every prefix", () => {
     expect(postgresSchemaOf("{toolctrl}")).toBe("bullmq_toolctrl");

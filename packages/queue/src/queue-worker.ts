@@ -14,7 +14,13 @@ const IDLE_CLOSE_MS = 2000;
 const ABORTED_CLOSE_MS = 500;
 
 /** Starts a worker on a queue; see the port for what its handler, `onDead` and `close` promise. */
-export function createQueueWorker(driver: QueueDriver, settings: QueueSettings, queue: QueueName, handler: JobHandler, options: WorkerOptions): QueueWorker {
+export function createQueueWorker(
+  driver: QueueDriver,
+  settings: QueueSettings,
+  queue: QueueName,
+  handler: JobHandler,
+  options: WorkerOptions,
+): QueueWorker {
   const { log } = settings;
   const running = createRunningJobs(settings.lockMs);
   const stopping = new AbortController();
@@ -29,7 +35,11 @@ export function createQueueWorker(driver: QueueDriver, settings: QueueSettings, 
   let closing: Promise<void> | undefined;
   const close = async (graceMs: number): Promise<void> => {
     stopping.abort();
-    const open = await opening.catch(() => undefined);
+    let open: OpenWorker | undefined;
+    await withinMs(
+      opening.then((opened) => (open = opened)),
+      graceMs,
+    );
     if (open !== undefined) await closeOpenWorker(open, running, graceMs, log, queue);
     await withinMs(Promise.all(deaths), Math.max(ABORTED_CLOSE_MS, graceMs / 4));
     clearInterval(watch);
@@ -37,7 +47,12 @@ export function createQueueWorker(driver: QueueDriver, settings: QueueSettings, 
   return { queue, close: (graceMs) => (closing ??= close(graceMs)) };
 }
 
-function listen(open: OpenWorker, running: RunningJobs, deaths: Set<Promise<void>>, context: { log: QueueLog; queue: QueueName; options: WorkerOptions }): void {
+function listen(
+  open: OpenWorker,
+  running: RunningJobs,
+  deaths: Set<Promise<void>>,
+  context: { log: QueueLog; queue: QueueName; options: WorkerOptions },
+): void {
   const { log, queue, options } = context;
   const { worker } = open;
   worker.on("error", createErrorReporter(log, { queue }, "the worker's request failed"));
@@ -66,9 +81,13 @@ async function tellDead(job: BullJob, error: Error, context: { log: QueueLog; qu
 
 /** BullMQ itself ended the job: its workers died or lost it more often than is allowed. */
 function stallError(jobId: string, job: BullJob, error: Error): CodedError {
-  return new CodedError("QUEUE.STALLED", `expected a worker to finish job ${jobId}, got ${job.stalledCounter} that died or lost it: ${error.message}`, {
-    facts: { jobId, starts: job.attemptsStarted, failures: job.attemptsMade },
-  });
+  return new CodedError(
+    "QUEUE.STALLED",
+    `expected a worker to finish job ${jobId}, got ${job.stalledCounter} that died or lost it: ${error.message}`,
+    {
+      facts: { jobId, starts: job.attemptsStarted, failures: job.attemptsMade },
+    },
+  );
 }
 
 async function closeOpenWorker(open: OpenWorker, running: RunningJobs, graceMs: number, log: QueueLog, queue: QueueName): Promise<void> {
@@ -88,7 +107,9 @@ async function closeOpenWorker(open: OpenWorker, running: RunningJobs, graceMs: 
   try {
     if (await Promise.race([done, stuck(), after(graceMs)])) return;
     log.warn({ queue, running: running.size, graceMs }, "the worker did not close in time; closing by force");
-    running.abortAll(new CodedError("QUEUE.STOPPING", `expected the handler to end within ${graceMs} ms of the stop, got no end`, { facts: { queue } }));
+    running.abortAll(
+      new CodedError("QUEUE.STOPPING", `expected the handler to end within ${graceMs} ms of the stop, got no end`, { facts: { queue } }),
+    );
     if (await Promise.race([done, after(Math.min(ABORTED_CLOSE_MS, running.size === 0 ? 0 : ABORTED_CLOSE_MS))])) return;
     await withinMs(open.force(), ABORTED_CLOSE_MS);
   } finally {

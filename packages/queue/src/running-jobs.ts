@@ -25,7 +25,9 @@ export function createRunningJobs(lockMs: number): RunningJobs {
   const running = new Set<RunningJob>();
   const waiters: (() => void)[] = [];
   const abort = (job: RunningJob, why: string): void => {
-    job.controller.abort(new CodedError("QUEUE.LOCK_LOST", `expected to hold job ${job.id} until its handler ends, got ${why}`, { facts: { jobId: job.id } }));
+    job.controller.abort(
+      new CodedError("QUEUE.LOCK_LOST", `expected to hold job ${job.id} until its handler ends, got ${why}`, { facts: { jobId: job.id } }),
+    );
   };
   const abortIds = (ids: readonly string[], why: string): void => {
     for (const job of running) if (ids.includes(job.id)) abort(job, why);

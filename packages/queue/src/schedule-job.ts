@@ -39,11 +39,13 @@ type Repeat = { readonly every: number } | { readonly pattern: string; readonly 
 
 function repeatOf(job: ScheduledJob): Repeat {
   const { schedulerId, pattern, everyMs } = job;
-  if (!SCHEDULER_ID.test(schedulerId)) refuse(`the scheduler's id to be letters, digits, dots and hyphens, got ${JSON.stringify(schedulerId)}`);
-  if (everyMs !== undefined && (!Number.isSafeInteger(everyMs) || everyMs < 1)) refuse(`everyMs to be a whole number of ms, got ${everyMs}`);
+  if (!SCHEDULER_ID.test(schedulerId))
+    refuse(`the scheduler's id to be letters, digits, dots and hyphens, got ${JSON.stringify(schedulerId)}`);
+  if (everyMs !== undefined && (!Number.isSafeInteger(everyMs) || everyMs < 1))
+    refuse(`everyMs to be a whole number of ms, got ${everyMs}`);
   if (pattern !== undefined && everyMs === undefined) return { pattern, tz: "UTC" };
   if (pattern === undefined && everyMs !== undefined) return { every: everyMs };
-  refuse("either a pattern or everyMs, got both or none");
+  return refuse("either a pattern or everyMs, got both or none");
 }
 
 async function isInPlace(queue: BullQueue, job: ScheduledJob, repeat: Repeat, defaults: JobDefaults): Promise<boolean> {

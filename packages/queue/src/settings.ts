@@ -75,7 +75,9 @@ function keep(name: string, value: KeepFinished): KeepFinished {
 
 function whole(name: string, value: number, min: number, max: number): number {
   if (Number.isSafeInteger(value) && value >= min && value <= max) return value;
-  throw new CodedError("QUEUE.SETTING", `expected ${name} to be a whole number from ${min} to ${max}, got ${value}`, { facts: { name, value } });
+  throw new CodedError("QUEUE.SETTING", `expected ${name} to be a whole number from ${min} to ${max}, got ${value}`, {
+    facts: { name, value },
+  });
 }
 
 /** Options stored with every job. Retention is the worker's, so that jobs stay small and a changed setting reaches old jobs too. */

@@ -44,7 +44,11 @@ export function redisHarness(): QueueHarness {
   };
 }
 
-function rawJob(options: QueueBackendOptions, job: { queue: string; id: string }, found: { data: unknown; returnvalue: unknown; delay: number }): RawJob {
+function rawJob(
+  options: QueueBackendOptions,
+  job: { queue: string; id: string },
+  found: { data: unknown; returnvalue: unknown; delay: number },
+): RawJob {
   const promote = async (): Promise<void> => {
     const queue = new Queue(job.queue, { connection: { url: options.redisUrl ?? "" }, prefix: options.prefix });
     queue.on("error", () => undefined);

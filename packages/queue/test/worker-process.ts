@@ -28,6 +28,9 @@ async function handle(job: DeliveredJob): Promise<JobOutcome> {
   return { kind: "done" };
 }
 
-backend.work("outbox.audit", handle, { concurrency: 1, onDead: async (job, error) => say("dead", job.id, (error as { code?: string }).code) });
+backend.work("outbox.audit", handle, {
+  concurrency: 1,
+  onDead: async (job, error) => say("dead", job.id, (error as { code?: string }).code),
+});
 process.on("SIGTERM", () => void backend.close(1000).then(() => process.exit(0)));
 say("ready");

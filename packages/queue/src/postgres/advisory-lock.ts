@@ -6,7 +6,12 @@ import type { PostgresTarget } from "./postgres-boot.ts";
  * so a crash leaves nothing behind; waiting for it is bounded by `timeoutMs`.
  */
 export async function withAdvisoryLock(target: PostgresTarget, name: string, timeoutMs: number, run: () => Promise<void>): Promise<void> {
-  const client = new Client({ connectionString: target.url, connectionTimeoutMillis: timeoutMs, statement_timeout: timeoutMs, query_timeout: timeoutMs });
+  const client = new Client({
+    connectionString: target.url,
+    connectionTimeoutMillis: timeoutMs,
+    statement_timeout: timeoutMs,
+    query_timeout: timeoutMs,
+  });
   let broken: unknown;
   client.on("error", (error) => (broken = error));
   try {

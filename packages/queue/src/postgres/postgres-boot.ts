@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
-import { assertSchemaCompatibility, LATEST_SCHEMA_VERSION, PostgresConnection, runMigrations, SchemaMigrationRequiredError } from "bullmq";
+import { assertSchemaCompatibility, LATEST_SCHEMA_VERSION, runMigrations, SchemaMigrationRequiredError } from "bullmq";
+import type { PostgresConnection } from "bullmq";
 import { Client } from "pg";
 import type { ErrorReporter } from "../log.ts";
 
@@ -32,13 +33,19 @@ export function poolConfig(target: PostgresTarget, max: number, timeoutMs: numbe
  * A BullMQ connection that has answered once. BullMQ remembers the first failure of a connection for ever, so each try gets a new one.
  * Undefined when `signal` aborted before.
  */
-export async function connectWithRetry(make: () => PostgresConnection, report: ErrorReporter, signal: AbortSignal): Promise<PostgresConnection | undefined> {
+export async function connectWithRetry(
+  make: () => PostgresConnection,
+  report: ErrorReporter,
+  signal: AbortSignal,
+): Promise<PostgresConnection | undefined> {
   for (let pauseMs = FIRST_RETRY_MS; !signal.aborted; pauseMs = Math.min(pauseMs * 2, LONGEST_RETRY_MS)) {
     const connection = make();
     connection.on("error", report);
     try {
       await connection.waitUntilReady();
-      return connection;
+      if (!signal.aborted) return connection;
+      await connection.close();
+      return undefined;
     } catch (error) {
       report(error);
       await connection.close().catch(report);

@@ -51,7 +51,15 @@ function leaveDemotedNode(): (error: Error) => boolean {
 
 /** A worker's connection: waits through an outage and goes on. BullMQ copies it for the read that blocks. */
 export function createWorkerClient(url: string, report: ErrorReporter): Redis {
-  return guard(new Redis(url, { ...COMMON, reconnectOnError: leaveDemotedNode(), maxRetriesPerRequest: null, socketTimeout: WORKER_SOCKET_TIMEOUT_MS }), report);
+  return guard(
+    new Redis(url, {
+      ...COMMON,
+      reconnectOnError: leaveDemotedNode(),
+      maxRetriesPerRequest: null,
+      socketTimeout: WORKER_SOCKET_TIMEOUT_MS,
+    }),
+    report,
+  );
 }
 
 function guard(client: Redis, report: ErrorReporter): Redis {
@@ -83,10 +91,13 @@ export function untilReady(client: Redis, ms: number): Promise<void> {
       clearTimeout(timer);
       resolve();
     };
-    const timer = setTimeout(() => {
-      client.off("ready", onReady);
-      reject(unreachableError(`a connection in state "${client.status}" after ${Math.round(ms)} ms`));
-    }, Math.max(0, ms));
+    const timer = setTimeout(
+      () => {
+        client.off("ready", onReady);
+        reject(unreachableError(`a connection in state "${client.status}" after ${Math.round(ms)} ms`));
+      },
+      Math.max(0, ms),
+    );
     client.once("ready", onReady);
   });
 }
@@ -96,7 +107,13 @@ export async function endClient(client: Redis, ms: number): Promise<void> {
   if (client.status === "ready") {
     let timer: NodeJS.Timeout | undefined;
     const bound = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));
-    await Promise.race([client.quit().then(() => undefined, () => undefined), bound]);
+    await Promise.race([
+      client.quit().then(
+        () => undefined,
+        () => undefined,
+      ),
+      bound,
+    ]);
     clearTimeout(timer);
   }
   client.disconnect();

@@ -6,7 +6,9 @@ import { codesOf, newJob, openedBackends, OTHER_QUEUE, QUEUE, type QueueHarness,
 export function describeAdding(harness: QueueHarness, api: SuiteApi): void {
   api.describe("adding", () => {
     describeIds(harness, api);
+    describeDelay(harness, api);
     describeBulk(harness, api);
+    describePoison(harness, api);
   });
 }
 
@@ -17,7 +19,10 @@ function describeIds(harness: QueueHarness, api: SuiteApi): void {
   api.it("finds a job under the id made for its event, whatever the event's id looks like", async () => {
     const { backend } = await fresh();
     const ids = ["123", "007", 12n, 42, "0198b0f4-7d2c-7cc3-98c4-dc0c0c07398f"].map((id) => jobIdFor(id));
-    assert.deepEqual(codesOf(await backend.addAll(ids.map((id) => newJob(id)))), ids.map(() => "ok"));
+    assert.deepEqual(
+      codesOf(await backend.addAll(ids.map((id) => newJob(id)))),
+      ids.map(() => "ok"),
+    );
     for (const id of ids) assert.equal((await backend.find(QUEUE, id))?.state, "waiting");
     assert.equal(await backend.find(QUEUE, jobIdFor("unknown")), null);
     assert.deepEqual(await backend.counts(QUEUE), { waiting: ids.length, active: 0, delayed: 0, completed: 0, failed: 0 });
@@ -52,6 +57,11 @@ function describeIds(harness: QueueHarness, api: SuiteApi): void {
       assert.deepEqual(seen, [jobIdFor("e"), jobIdFor("e", 1)]);
     });
   }
+}
+
+function describeDelay(harness: QueueHarness, api: SuiteApi): void {
+  const { fresh } = openedBackends(harness, api);
+  const { waitFor } = harness;
 
   api.it("holds a delayed job back until it is due", async () => {
     const { backend, options } = await fresh();
@@ -74,7 +84,10 @@ function describeBulk(harness: QueueHarness, api: SuiteApi): void {
     const jobs = Array.from({ length: 1200 }, (_, n) => newJob(n === 700 ? "700" : jobIdFor(n), { n }, n % 2 === 0 ? QUEUE : OTHER_QUEUE));
     const codes = codesOf(await backend.addAll(jobs));
     assert.equal(codes.length, 1200);
-    assert.deepEqual(codes.flatMap((code, n) => (code === "ok" ? [] : [[n, code]])), [[700, "QUEUE.REJECTED"]]);
+    assert.deepEqual(
+      codes.flatMap((code, n) => (code === "ok" ? [] : [[n, code]])),
+      [[700, "QUEUE.REJECTED"]],
+    );
     assert.equal((await backend.counts(QUEUE)).waiting, 599);
     assert.equal((await backend.counts(OTHER_QUEUE)).waiting, 600);
   });
@@ -99,6 +112,10 @@ function describeBulk(harness: QueueHarness, api: SuiteApi): void {
     for (const { id } of good) assert.equal((await backend.find(QUEUE, id))?.state, "waiting");
     assert.equal((await backend.counts(QUEUE)).waiting, good.length);
   });
+}
+
+function describePoison(harness: QueueHarness, api: SuiteApi): void {
+  const { fresh } = openedBackends(harness, api);
 
   api.it("adds the others one by one when the server refuses an entry of the batch", async () => {
     const { backend, options } = await fresh();

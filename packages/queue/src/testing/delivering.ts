@@ -6,8 +6,10 @@ import { newJob, openedBackends, QUEUE, type QueueHarness, type SuiteApi } from 
 export function describeDelivering(harness: QueueHarness, api: SuiteApi): void {
   api.describe("delivering", () => {
     describeOutcomes(harness, api);
+    describeThrows(harness, api);
     describeBackoff(harness, api);
     describeDeaths(harness, api);
+    describeBadDeaths(harness, api);
   });
 }
 
@@ -36,24 +38,32 @@ function workScript(backend: QueueBackend, outcomes: (() => JobOutcome | Promise
 }
 
 const done = (): JobOutcome => ({ kind: "done" });
-const retry = (afterMs?: number) => (): JobOutcome => ({ kind: "retry", error: new Error("boom"), ...(afterMs === undefined ? {} : { afterMs }) });
+const retry = (afterMs?: number) => (): JobOutcome => ({
+  kind: "retry",
+  error: new Error("boom"),
+  ...(afterMs === undefined ? {} : { afterMs }),
+});
 const id = jobIdFor("e");
 
 function describeOutcomes(harness: QueueHarness, api: SuiteApi): void {
   const { fresh } = openedBackends(harness, api);
   const { waitFor } = harness;
-  const ended = (backend: QueueBackend, state: "completed" | "failed") => waitFor(async () => (await backend.find(QUEUE, id))?.state === state, { what: state });
+  const ended = (backend: QueueBackend, state: "completed" | "failed") =>
+    waitFor(async () => (await backend.find(QUEUE, id))?.state === state, { what: state });
 
   api.it("delivers what was added and stores nothing of what the handler returned", async () => {
     const { backend, options } = await fresh({ attempts: 4 });
-    const data = { text: 'O"Br\\ien\nÜ\u2028😀', n: 1.5, list: [null, true, { deep: [[]] }], __proto__x: "y" };
+    const data = { text: 'O"Br\\ien\nÜ\u2028😀', n: 1.5, list: [null, true, { deep: [[]] }] };
     const seen = workScript(backend, [() => ({ kind: "done", result: "x".repeat(1000) })]);
     await backend.addAll([newJob(id, data)]);
     await ended(backend, "completed");
     const [job] = seen.jobs;
     assert.deepEqual(job?.data, data);
     assert.deepEqual({ id: job?.id, queue: job?.queue, name: job?.name }, { id, queue: QUEUE, name: "test.thing.happened" });
-    assert.deepEqual({ failures: job?.failures, maxAttempts: job?.maxAttempts, starts: job?.starts }, { failures: 0, maxAttempts: 4, starts: 1 });
+    assert.deepEqual(
+      { failures: job?.failures, maxAttempts: job?.maxAttempts, starts: job?.starts },
+      { failures: 0, maxAttempts: 4, starts: 1 },
+    );
     assert.ok([null, undefined].includes((await harness.raw(options, { queue: QUEUE, id })).returnvalue as null));
   });
 
@@ -63,22 +73,40 @@ function describeOutcomes(harness: QueueHarness, api: SuiteApi): void {
     const seen = workScript(backend, [snooze, snooze, snooze, snooze, done]);
     await backend.addAll([newJob(id)]);
     await ended(backend, "completed");
-    assert.deepEqual(seen.jobs.map((job) => [job.starts, job.failures]), [[1, 0], [2, 0], [3, 0], [4, 0], [5, 0]]);
+    assert.deepEqual(
+      seen.jobs.map((job) => [job.starts, job.failures]),
+      [
+        [1, 0],
+        [2, 0],
+        [3, 0],
+        [4, 0],
+        [5, 0],
+      ],
+    );
     assert.deepEqual(seen.dead, []);
   });
+}
+
+function describeThrows(harness: QueueHarness, api: SuiteApi): void {
+  const { fresh } = openedBackends(harness, api);
+  const { waitFor } = harness;
+  const ended = (backend: QueueBackend): Promise<unknown> => waitFor(async () => (await backend.find(QUEUE, id))?.state === "completed");
 
   api.it("takes a throw, whatever was thrown, and a missing outcome for a failed attempt", async () => {
     const { backend } = await fresh({ attempts: 5, backoffMs: 1 });
     const seen = workScript(backend, [
       () => Promise.reject(new Error("thrown")),
-      () => Promise.reject("a text" as unknown as Error),
+      () => Promise.reject("a text"),
       () => undefined as unknown as JobOutcome,
       () => ({ kind: "snooze", untilMs: Number.NaN }),
       done,
     ]);
     await backend.addAll([newJob(id)]);
-    await ended(backend, "completed");
-    assert.deepEqual(seen.jobs.map((job) => job.failures), [0, 1, 2, 3, 4]);
+    await ended(backend);
+    assert.deepEqual(
+      seen.jobs.map((job) => job.failures),
+      [0, 1, 2, 3, 4],
+    );
     assert.deepEqual(seen.dead, []);
   });
 
@@ -87,8 +115,11 @@ function describeOutcomes(harness: QueueHarness, api: SuiteApi): void {
     const named = (name: string) => (): Promise<JobOutcome> => Promise.reject(Object.assign(new Error("boom"), { name }));
     const seen = workScript(backend, [named("DelayedError"), named("UnrecoverableError"), done]);
     await backend.addAll([newJob(id)]);
-    await ended(backend, "completed");
-    assert.deepEqual(seen.jobs.map((job) => job.failures), [0, 1, 2]);
+    await ended(backend);
+    assert.deepEqual(
+      seen.jobs.map((job) => job.failures),
+      [0, 1, 2],
+    );
   });
 }
 
@@ -107,7 +138,10 @@ function describeBackoff(harness: QueueHarness, api: SuiteApi): void {
       await raw.promote();
     }
     await waitFor(async () => (await backend.find(QUEUE, id))?.state === "failed");
-    assert.deepEqual(seen.jobs.map((job) => job.failures), [0, 1, 2, 3]);
+    assert.deepEqual(
+      seen.jobs.map((job) => job.failures),
+      [0, 1, 2, 3],
+    );
     assert.equal((await backend.find(QUEUE, id))?.failures, 4);
     await waitFor(() => seen.dead.length === 1);
   });
@@ -149,9 +183,17 @@ function describeDeaths(harness: QueueHarness, api: SuiteApi): void {
     await backend.addAll([newJob(id)]);
     await waitFor(() => seen.dead.length === 1);
     const view = await backend.find(QUEUE, id);
-    assert.deepEqual({ state: view?.state, failures: view?.failures, reason: view?.failedReason }, { state: "failed", failures: 1, reason: "never" });
+    assert.deepEqual(
+      { state: view?.state, failures: view?.failures, reason: view?.failedReason },
+      { state: "failed", failures: 1, reason: "never" },
+    );
     assert.equal(seen.jobs.length, 1);
   });
+}
+
+function describeBadDeaths(harness: QueueHarness, api: SuiteApi): void {
+  const { fresh } = openedBackends(harness, api);
+  const { waitFor } = harness;
 
   api.it("goes on, and logs the job's id, when onDead fails", async () => {
     const { backend } = await fresh({ attempts: 1 });
@@ -163,7 +205,9 @@ function describeDeaths(harness: QueueHarness, api: SuiteApi): void {
     await waitFor(async () => (await backend.counts(QUEUE)).failed === 2);
     await worker.close(1000);
     for (const jobId of [id, jobIdFor("next")]) {
-      assert.ok(harness.logged().some((line) => line.includes("onDead failed") && line.includes(`"${jobId}"`) && line.includes("no receipt")));
+      assert.ok(
+        harness.logged().some((line) => line.includes("onDead failed") && line.includes(`"${jobId}"`) && line.includes("no receipt")),
+      );
     }
   });
 

@@ -45,7 +45,10 @@ export interface QueueHarness {
   poisonJob(options: QueueBackendOptions, id: string): Promise<NewJob>;
   /** Takes a running job away from its worker. */
   stealLock(options: QueueBackendOptions, job: Pick<NewJob, "queue" | "id">): Promise<void>;
-  waitFor<T>(check: () => T | Promise<T>, options?: { timeoutMs?: number; what?: string }): Promise<Exclude<T, false | null | undefined | 0 | "">>;
+  waitFor<T>(
+    check: () => T | Promise<T>,
+    options?: { timeoutMs?: number; what?: string },
+  ): Promise<Exclude<T, false | null | undefined | 0 | "">>;
 }
 
 export const QUEUE = "outbox.audit";

@@ -8,28 +8,41 @@ const id = jobIdFor("e");
 
 export function describeLocks(harness: QueueHarness, api: SuiteApi): void {
   api.describe("locks", () => {
-    const { fresh, open } = openedBackends(harness, api);
-    const { waitFor } = harness;
+    describeRenewal(harness, api);
+    describeLoss(harness, api);
+  });
+}
 
-    api.it("keeps a job with its worker for as long as the handler runs, beside an idle one", async () => {
-      const { backend, options } = await fresh(FAST_LOCKS);
-      const rival = await open(options);
-      const starts: number[] = [];
-      const handler = async (job: DeliveredJob) => {
-        starts.push(job.starts);
-        const until = performance.now() + 4 * FAST_LOCKS.lockMs;
-        await waitFor(() => performance.now() > until);
-        assert.equal(job.signal.aborted, false);
-        return { kind: "done" as const };
-      };
-      backend.work(QUEUE, handler, { concurrency: 1 });
-      rival.work(QUEUE, handler, { concurrency: 1 });
-      await backend.addAll([newJob(id)]);
-      await waitFor(async () => (await backend.find(QUEUE, id))?.state === "completed");
-      assert.deepEqual(starts, [1]);
-    });
+function describeRenewal(harness: QueueHarness, api: SuiteApi): void {
+  const { fresh, open } = openedBackends(harness, api);
+  const { waitFor } = harness;
 
-    api.it("aborts the handler that lost its job, ignores its late outcome, and delivers the job again without using an attempt", async () => {
+  api.it("keeps a job with its worker for as long as the handler runs, beside an idle one", async () => {
+    const { backend, options } = await fresh(FAST_LOCKS);
+    const rival = await open(options);
+    const starts: number[] = [];
+    const handler = async (job: DeliveredJob) => {
+      starts.push(job.starts);
+      const until = performance.now() + 4 * FAST_LOCKS.lockMs;
+      await waitFor(() => performance.now() > until);
+      assert.equal(job.signal.aborted, false);
+      return { kind: "done" as const };
+    };
+    backend.work(QUEUE, handler, { concurrency: 1 });
+    rival.work(QUEUE, handler, { concurrency: 1 });
+    await backend.addAll([newJob(id)]);
+    await waitFor(async () => (await backend.find(QUEUE, id))?.state === "completed");
+    assert.deepEqual(starts, [1]);
+  });
+}
+
+function describeLoss(harness: QueueHarness, api: SuiteApi): void {
+  const { fresh } = openedBackends(harness, api);
+  const { waitFor } = harness;
+
+  api.it(
+    "aborts the handler that lost its job, ignores its late outcome, and delivers the job again without using an attempt",
+    async () => {
       const { backend, options } = await fresh({ ...FAST_LOCKS, attempts: 2 });
       const late = gate();
       const seen: { starts: number; failures: number }[] = [];
@@ -54,9 +67,12 @@ export function describeLocks(harness: QueueHarness, api: SuiteApi): void {
       // A second job through the same worker shows that the late outcome has not hurt it.
       await backend.addAll([newJob(jobIdFor("next"))]);
       await waitFor(async () => (await backend.find(QUEUE, jobIdFor("next")))?.state === "completed");
-      assert.deepEqual(seen, [{ starts: 1, failures: 0 }, { starts: 2, failures: 0 }]);
+      assert.deepEqual(seen, [
+        { starts: 1, failures: 0 },
+        { starts: 2, failures: 0 },
+      ]);
       assert.equal((reasons[0] as { code?: string }).code, "QUEUE.LOCK_LOST");
       assert.deepEqual(dead, []);
-    });
-  });
+    },
+  );
 }

@@ -26,6 +26,7 @@ export function describeOutages(harness: QueueHarness, api: SuiteApi): void {
       return server;
     };
     describeAway(harness, api, own);
+    describeReadOnly(harness, api, own);
     describeBrokenNetwork(harness, api, own);
   });
 }
@@ -47,11 +48,16 @@ function describeAway(harness: QueueHarness, api: SuiteApi, own: Own): void {
     const backend = await open(server.options);
     const jobs = Array.from({ length: 50 }, (_, n) => newJob(jobIdFor(n)));
     const seen = collect(backend);
-    const seconds = await secondsOf(async () => assert.deepEqual(new Set(codesOf(await backend.addAll(jobs))), new Set(["QUEUE.UNREACHABLE"])));
+    const seconds = await secondsOf(async () =>
+      assert.deepEqual(new Set(codesOf(await backend.addAll(jobs))), new Set(["QUEUE.UNREACHABLE"])),
+    );
     assert.ok(seconds < 5, `expected the adds to settle within 5 s, got ${seconds} s`);
     await assert.rejects(backend.ping(), /QUEUE|expected/);
     await server.start();
-    await waitFor(async () => codesOf(await backend.addAll(jobs)).every((code) => code === "ok"), { timeoutMs: 20_000, what: "the adds to be taken" });
+    await waitFor(async () => codesOf(await backend.addAll(jobs)).every((code) => code === "ok"), {
+      timeoutMs: 20_000,
+      what: "the adds to be taken",
+    });
     await waitFor(() => seen.size === jobs.length, { timeoutMs: 20_000, what: "all jobs to be handled" });
     await backend.ping();
   });
@@ -71,6 +77,24 @@ function describeAway(harness: QueueHarness, api: SuiteApi, own: Own): void {
     assert.ok(seconds < 8, `expected the close to end within its grace, got ${seconds} s`);
   });
 
+  api.it("closes in time while the server has never been up, or does not speak", async () => {
+    const server = await own(false);
+    const away = await open(server.options);
+    away.work(QUEUE, async () => ({ kind: "done" }), { concurrency: 1 });
+    await server.start();
+    server.silence();
+    const silent = await open(server.options);
+    silent.work(QUEUE, async () => ({ kind: "done" }), { concurrency: 1 });
+    await Promise.all([away, silent].map((backend) => backend.addAll([newJob(jobIdFor("e"))])));
+    const seconds = await secondsOf(() => Promise.all([away.close(3000), silent.close(3000)]));
+    assert.ok(seconds < 6, `expected the close to end soon after its grace, got ${seconds} s`);
+  });
+}
+
+function describeReadOnly(harness: QueueHarness, api: SuiteApi, own: Own): void {
+  const { open } = openedBackends(harness, api);
+  const { waitFor } = harness;
+
   api.it("fails fast on a server that takes no writes, and goes on by itself when it does again", async () => {
     const server = await own(true);
     const backend = await open(server.options);
@@ -79,11 +103,16 @@ function describeAway(harness: QueueHarness, api: SuiteApi, own: Own): void {
     await waitFor(() => seen.size === 1);
     await server.setReadOnly(true);
     const jobs = Array.from({ length: 20 }, (_, n) => newJob(jobIdFor(n)));
-    const seconds = await secondsOf(async () => assert.deepEqual(new Set(codesOf(await backend.addAll(jobs))), new Set(["QUEUE.UNREACHABLE"])));
+    const seconds = await secondsOf(async () =>
+      assert.deepEqual(new Set(codesOf(await backend.addAll(jobs))), new Set(["QUEUE.UNREACHABLE"])),
+    );
     assert.ok(seconds < 5, `expected a fast refusal, got ${seconds} s`);
     await assert.rejects(backend.ping(), { code: "QUEUE.UNREACHABLE" });
     await server.setReadOnly(false);
-    await waitFor(async () => codesOf(await backend.addAll(jobs)).every((code) => code === "ok"), { timeoutMs: 20_000, what: "the adds to be taken" });
+    await waitFor(async () => codesOf(await backend.addAll(jobs)).every((code) => code === "ok"), {
+      timeoutMs: 20_000,
+      what: "the adds to be taken",
+    });
     await waitFor(() => seen.size === 21, { timeoutMs: 30_000, what: "all jobs to be handled" });
     await backend.ping();
   });
@@ -123,9 +152,15 @@ function describeBrokenNetwork(harness: QueueHarness, api: SuiteApi, own: Own): 
     let codes: string[] = [];
     const seconds = await secondsOf(async () => (codes = codesOf(await backend.addAll(jobs))));
     assert.ok(seconds < 2 * (ADD_TIMEOUT_MS / 1000), `expected the adds to settle, got ${seconds} s`);
-    assert.ok(codes.every((code) => code === "QUEUE.TIMEOUT" || code === "QUEUE.UNREACHABLE"), codes.join(" "));
+    assert.ok(
+      codes.every((code) => code === "QUEUE.TIMEOUT" || code === "QUEUE.UNREACHABLE"),
+      codes.join(" "),
+    );
     await assert.rejects(backend.ping());
     await server.resume();
-    await waitFor(async () => codesOf(await backend.addAll(jobs)).every((code) => code === "ok"), { timeoutMs: 20_000, what: "the adds to be taken" });
+    await waitFor(async () => codesOf(await backend.addAll(jobs)).every((code) => code === "ok"), {
+      timeoutMs: 20_000,
+      what: "the adds to be taken",
+    });
   });
 }

@@ -22,7 +22,10 @@ export function describeScheduling(harness: QueueHarness, api: SuiteApi): void {
       const turns = fired.map((id) => Number(id.split(":").at(-1)));
       assert.equal(new Set(turns).size, turns.length, `expected each turn once, got ${fired.join(" ")}`);
       const gaps = turns.slice(1).map((turn, n) => turn - (turns[n] as number));
-      assert.ok(gaps.every((gap) => gap >= EVERY_MS), `expected turns ${EVERY_MS} ms apart, got ${gaps.join(" ")}`);
+      assert.ok(
+        gaps.every((gap) => gap >= EVERY_MS),
+        `expected turns ${EVERY_MS} ms apart, got ${gaps.join(" ")}`,
+      );
     });
 
     api.it("has one job waiting for the next turn of a cron pattern, and an update replaces it", async () => {
