@@ -9,6 +9,7 @@ export default defineConfig({
     pool: "forks",
     execArgv: ["--conditions=source"],
     globalSetup: ["tooling/testkit/src/global-setup.ts"],
+    setupFiles: ["tooling/testkit/src/file-end.ts"],
     testTimeout: 60_000,
     hookTimeout: 120_000,
     maxWorkers: 2,
