@@ -9,6 +9,7 @@ import { waitFor } from "@toolctrl/testkit/wait";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createAuditConsumer } from "../src/consumers/create-audit-consumer.ts";
 import { createNotificationConsumer } from "../src/consumers/create-notification-consumer.ts";
+import { withReceipt } from "../src/consumers/with-receipt.ts";
 
 let database: Database;
 let audit: Consumer;
@@ -77,6 +78,14 @@ async function receiptsOf(
   return rows;
 }
 
+/** Whether a statement that holds this text waits for a lock. */
+async function someoneWaitsFor(text: string): Promise<boolean> {
+  const { rows } = await database.pool.query<{ query: string }>(
+    `SELECT "query" FROM pg_stat_activity WHERE "wait_event_type" = 'Lock' AND "datname" = current_database()`,
+  );
+  return rows.some((row) => row.query.includes(text));
+}
+
 describe("audit-append, with no claim before it", () => {
   test("writes one entry and one receipt for 20 deliveries of one event at once", async () => {
     const event = delivery();
@@ -118,15 +127,7 @@ describe("audit-append, with no claim before it", () => {
     await transaction(database.pool, async (tx) => {
       await tx.query(`SELECT 1 FROM "AuditChain" WHERE "tenantId" = $1 FOR UPDATE`, [first.tenantId]);
       handled = audit.handle(second);
-      await waitFor(
-        async () => {
-          const { rows } = await database.pool.query<{ query: string }>(
-            `SELECT "query" FROM pg_stat_activity WHERE "wait_event_type" = 'Lock' AND "datname" = current_database()`,
-          );
-          return rows.some((row) => row.query.includes(`FROM "AuditChain" c`));
-        },
-        { what: "the append to wait for the head" },
-      );
+      await waitFor(() => someoneWaitsFor(`FROM "AuditChain" c`), { what: "the append to wait for the head" });
       // Everything but the two statements on the chain is behind it.
       expect(await entriesOf(first.tenantId)).toBe(1);
     });
@@ -226,5 +227,54 @@ describe("notification-create, with no claim before it", () => {
     await notification.handle(delivery({ ...base, effectEpoch: 1, replayConsumer: "notification-create" }));
     await notification.handle(delivery({ ...base, effectEpoch: 0, replayConsumer: "somebody-else" }));
     expect(await receiptsOf(base.eventId)).toMatchObject([{ effectEpoch: 1 }]);
+  });
+});
+
+describe("the receipt in the transaction of its effect", () => {
+  // An effect without a natural key: nothing but the receipt can hold a second one back.
+  async function effect(event: Delivery, before: () => Promise<void> = async () => undefined): Promise<{ duplicate: boolean }> {
+    return transaction(database.pool, (tx) =>
+      withReceipt(tx, "test-consumer", event, async () => {
+        await tx.query(
+          `INSERT INTO "IdempotencyKey" ("key", "value", "expiresAt") VALUES (gen_random_uuid()::text, $1, clock_timestamp())`,
+          [event.eventId],
+        );
+        await before();
+      }),
+    );
+  }
+
+  async function effectsOf(eventId: string): Promise<number> {
+    return (await database.pool.query(`SELECT 1 FROM "IdempotencyKey" WHERE "value" = $1`, [eventId])).rowCount ?? 0;
+  }
+
+  test("lets one of 20 deliveries at once have its effect, and tells the others that they are duplicates", async () => {
+    const event = delivery();
+    const results = await Promise.all(Array.from({ length: 20 }, () => effect(event)));
+    expect(results.filter((result) => result.duplicate)).toHaveLength(19);
+    expect(await effectsOf(event.eventId)).toBe(1);
+    expect(await effect(event)).toEqual({ duplicate: true });
+    expect(await effectsOf(event.eventId)).toBe(1);
+  });
+
+  test("is taken back with an effect that fails, and the delivery that waited for it has the effect", async () => {
+    const event = delivery();
+    let rival: Promise<{ duplicate: boolean }> | undefined;
+    const first = effect(event, async () => {
+      rival = effect(event);
+      await waitFor(() => someoneWaitsFor(`INSERT INTO "OutboxReceipt"`), { what: "the rival to wait for the receipt" });
+      throw new Error("the effect failed");
+    });
+    await expect(first).rejects.toThrow("the effect failed");
+    expect(await rival).toEqual({ duplicate: false });
+    expect(await effectsOf(event.eventId)).toBe(1);
+  });
+
+  test("lets a replay have its effect once more, once", async () => {
+    const event = delivery();
+    await effect(event);
+    const replay = delivery({ eventId: event.eventId, effectEpoch: 1, replayConsumer: "test-consumer" });
+    await Promise.all([effect(replay), effect(replay)]);
+    expect(await effectsOf(event.eventId)).toBe(2);
   });
 });
