@@ -1,5 +1,7 @@
 import { createDatabase, type Database } from "@toolctrl/db/client";
+import { describeError } from "@toolctrl/foundation/errors";
 import { createQueueBackend } from "@toolctrl/queue/backend";
+import { assertClockSkew } from "@toolctrl/queue/clock-skew";
 import type { QueueBackend } from "@toolctrl/queue/port";
 import { resolveQueueBackend } from "@toolctrl/runtime/env";
 import type { Logger } from "@toolctrl/runtime/logger";
@@ -13,11 +15,14 @@ export function openDatabase(env: WorkerMailEnv, app: string, log: Logger): Prom
   return createDatabase({ url: env.DATABASE_URL, poolMax: env.DATABASE_POOL_MAX, app, wakeup: false, log });
 }
 
-/** BullMQ where the environment says, and the log says why. */
-export function openBackend(env: WorkerMailEnv, log: Logger): Promise<QueueBackend> {
+/**
+ * BullMQ where the environment says, and the log says why. Compares this machine's clock with the server's.
+ * @throws CodedError `QUEUE.CLOCK_SKEW` on Postgres, where BullMQ reckons job locks by the worker's clock.
+ */
+export async function openBackend(env: WorkerMailEnv, log: Logger): Promise<QueueBackend> {
   const { kind, why } = resolveQueueBackend(env);
   log.info({ kind, why, prefix: env.QUEUE_PREFIX }, "queue backend chosen");
-  return createQueueBackend({
+  const backend = await createQueueBackend({
     kind,
     ...(env.REDIS_URL === undefined ? {} : { redisUrl: env.REDIS_URL }),
     databaseUrl: env.DATABASE_DIRECT_URL ?? env.DATABASE_URL,
@@ -26,6 +31,15 @@ export function openBackend(env: WorkerMailEnv, log: Logger): Promise<QueueBacke
     backoffMs: env.OUTBOX_RECEIVER_BACKOFF_MS,
     log,
   });
+  await checkClock(backend, log);
+  return backend;
+}
+
+async function checkClock(backend: QueueBackend, log: Logger): Promise<void> {
+  const check = assertClockSkew(backend, log);
+  if (backend.kind === "postgres") return void (await check);
+  // On Redis the answer is a warning at most, and Redis may be away at boot: starting does not wait for it.
+  void check.catch((error: unknown) => log.warn({ error: describeError(error) }, "could not compare the clocks"));
 }
 
 /** Where idempotency claims live: beside the queue, so that an installation without Redis needs none for this either. */

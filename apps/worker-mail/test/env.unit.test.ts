@@ -16,7 +16,14 @@ test("the README lists this app's variables as the schema has them", () => {
 });
 
 test("every problem is listed at once, and no secret is printed", () => {
-  const bad = { ...GOOD, SMTP_URL: "http://user:hunter2@x", MAIL_FROM: "a@x, b@y", WEBHOOK_SECRETS_KEY: "c2hvcnQ=", WEBHOOK_MAX_ATTEMPTS: "0", WORKER_QUEUE_GROUP: "general" };
+  const bad = {
+    ...GOOD,
+    SMTP_URL: "http://user:hunter2@x",
+    MAIL_FROM: "a@x, b@y",
+    WEBHOOK_SECRETS_KEY: "c2hvcnQ=",
+    WEBHOOK_MAX_ATTEMPTS: "0",
+    WORKER_QUEUE_GROUP: "general",
+  };
   const names = ["SMTP_URL", "MAIL_FROM", "WEBHOOK_SECRETS_KEY", "WEBHOOK_MAX_ATTEMPTS", "WORKER_QUEUE_GROUP"];
   for (const name of names) expect(() => readEnv(bad)).toThrow(new RegExp(`- ${name}: expected`));
   expect(() => readEnv(bad)).not.toThrow(/hunter2|c2hvcnQ/);
@@ -27,7 +34,9 @@ test("WORKER_QUEUE_GROUP=mail is accepted", () => {
 });
 
 test.each(["MAIL_SEND_DEADLINE_MS", "WEBHOOK_DEADLINE_MS"])("%s must end before a claim does", (name) => {
-  expect(() => readEnv({ ...GOOD, [name]: "30000", OUTBOX_CLAIM_TTL_MS: "30000" })).toThrow(`${name}: expected less than OUTBOX_CLAIM_TTL_MS`);
+  expect(() => readEnv({ ...GOOD, [name]: "30000", OUTBOX_CLAIM_TTL_MS: "30000" })).toThrow(
+    `${name}: expected less than OUTBOX_CLAIM_TTL_MS`,
+  );
   expect(readEnv({ ...GOOD, [name]: "29999", OUTBOX_CLAIM_TTL_MS: "30000" })).toMatchObject({ [name]: 29_999 });
 });
 
@@ -38,7 +47,10 @@ test("a result TTL below the retry horizon stops the boot with the whole sum", (
 
 test.each([
   ["smtp://mail.test", { host: "mail.test", port: 587, secure: false, startTls: "opportunistic", auth: null }],
-  ["smtp://u%40x:p%3Aw@mail.test:2525", { host: "mail.test", port: 2525, secure: false, startTls: "required", auth: { user: "u@x", pass: "p:w" } }],
+  [
+    "smtp://u%40x:p%3Aw@mail.test:2525",
+    { host: "mail.test", port: 2525, secure: false, startTls: "required", auth: { user: "u@x", pass: "p:w" } },
+  ],
   ["smtps://u:p@mail.test", { host: "mail.test", port: 465, secure: true, startTls: "required", auth: { user: "u", pass: "p" } }],
   ["smtp://[::1]:25", { host: "::1", port: 25, secure: false, startTls: "opportunistic", auth: null }],
 ])("%s says where and how mail leaves; a password never goes in the clear by default", (SMTP_URL, server) => {

@@ -22,9 +22,10 @@ import { onTestFinished } from "vitest";
 import { createEmailSend } from "../src/email-send.ts";
 import { createMailRender } from "../src/mail-render.ts";
 import { createWebhookDeliver, type WebhookDeliverDeps } from "../src/webhook-deliver.ts";
+import { SECRETS_KEY } from "./crash-times.ts";
 
 export const silent = createLogger({ app: "test", level: "silent" });
-export const SECRETS_KEY = Buffer.alloc(32, 7).toString("base64");
+export { SECRETS_KEY };
 export const TENANT = "acme";
 const alerts = createAlerts({ app: "test", log: silent });
 const router = createRouter();
@@ -51,12 +52,14 @@ export interface IntentRow {
 export type Harness = Awaited<ReturnType<typeof createHarness>>;
 
 /** A database, a queue and a claim store of the test's own, and the real way of an event into its queue. */
-export async function createHarness(options: { attempts?: number; backoffMs?: number; claimTtlMs?: number } = {}) {
+export async function createHarness(
+  options: { attempts?: number; backoffMs?: number; claimTtlMs?: number; lockMs?: number; stalledCheckMs?: number } = {},
+) {
   const { url } = await createTestDatabase();
   const database = await createDatabase({ url, poolMax: 15, app: "test", wakeup: false });
   onTestFinished(() => database.close());
   const namespace = createRedisNamespace();
-  const { attempts = 4, backoffMs = 10, claimTtlMs = 2000 } = options;
+  const { attempts = 4, backoffMs = 10, claimTtlMs = 2000, lockMs = 2000, stalledCheckMs = 300 } = options;
   const openBackend = () =>
     createQueueBackend({
       kind: "redis",
@@ -64,8 +67,8 @@ export async function createHarness(options: { attempts?: number; backoffMs?: nu
       prefix: namespace.prefix,
       attempts,
       backoffMs,
-      lockMs: 2000,
-      stalledCheckMs: 300,
+      lockMs,
+      stalledCheckMs,
       log: silent,
     });
   const backend = await openBackend();

@@ -44,7 +44,9 @@ test("the app sends mail and webhooks, tells its readiness and numbers, and ends
   await harness.untilReceipt(webhook, "webhook-deliver");
   expect(smtp.mails.map(({ messageId }) => messageId)).toEqual([`<${mail}.0@toolctrl.test>`]);
   expect(peer.requests.map((request) => verifies(request, secret))).toEqual([true]);
-  expect(await (await fetch(`${health}/metrics`)).text()).toContain('outbox_consumer_deliveries_total{consumer="email-send",outcome="done"} 1');
+  expect(await (await fetch(`${health}/metrics`)).text()).toContain(
+    'outbox_consumer_deliveries_total{consumer="email-send",outcome="done"} 1',
+  );
   worker.kill("SIGTERM");
   expect(await worker.waitForExit()).toEqual({ code: 0, signal: null });
 });
@@ -59,7 +61,10 @@ test("told to stop in the middle of a send, the app waits for the server's answe
   worker.kill("SIGTERM");
   expect(await worker.waitForExit()).toEqual({ code: 0, signal: null });
   expect(await harness.intents(id)).toMatchObject([{ state: "sent", attempts: 1, unknowns: 0 }]);
-  expect(await harness.receipts(id)).toMatchObject([{ consumer: "email-send", outcome: "done" }, { consumer: "mail-render", outcome: "done" }]);
+  expect(await harness.receipts(id)).toMatchObject([
+    { consumer: "email-send", outcome: "done" },
+    { consumer: "mail-render", outcome: "done" },
+  ]);
   expect(smtp.mails).toHaveLength(1);
 });
 

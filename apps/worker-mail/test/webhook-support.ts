@@ -14,7 +14,9 @@ export async function addEndpoint(
   return harness.database.prisma.$transaction((tx) => createWebhookEndpoint(tx, { tenantId, url, eventPrefixes, secretsKey: SECRETS_KEY }));
 }
 
-export async function startWebhooks(overrides: Parameters<Harness["webhookDeliver"]>[1] = {}): Promise<{ harness: Harness; peer: HttpPeer }> {
+export async function startWebhooks(
+  overrides: Parameters<Harness["webhookDeliver"]>[1] = {},
+): Promise<{ harness: Harness; peer: HttpPeer }> {
   const harness = await createHarness();
   const peer = await startHttpPeer();
   harness.start(harness.webhookDeliver([peer.port], overrides));

@@ -1,4 +1,6 @@
 import type { Queryable } from "@toolctrl/db/sql";
+import type { ReceiptAuthority } from "@toolctrl/outbox-receiver/store";
+import type { ReceiptScope } from "@toolctrl/db/receipts";
 import type { QueueBackend } from "@toolctrl/queue/port";
 import type { Alerts } from "@toolctrl/runtime/alerts";
 import type { Logger } from "@toolctrl/runtime/logger";
@@ -10,6 +12,8 @@ export interface ConsumerContext {
   readonly backend: QueueBackend;
   readonly pool: Queryable;
   readonly store: KeyValueStore;
+  /** The receipts of this process, which share statements. */
+  readonly receipts: (scope: ReceiptScope) => ReceiptAuthority;
   /** First part of the idempotency keys. */
   readonly storePrefix: string;
   /** Life of a cached result, seconds, and of an unrenewed claim, ms. */

@@ -1,4 +1,3 @@
-import { createReceiptAuthority } from "@toolctrl/db/receipts";
 import type { JobEnvelope } from "@toolctrl/foundation/envelope";
 import { isCodedError } from "@toolctrl/foundation/errors";
 import { withOutboxIdempotency } from "@toolctrl/outbox-receiver/idempotency";
@@ -50,7 +49,7 @@ async function deliverEnvelope(consumer: Consumer, job: DeliveredJob, envelope: 
     prefix: context.storePrefix,
     ttlSeconds: context.receiver.ttlSeconds,
     claimTtlMs: context.receiver.claimTtlMs,
-    receipts: createReceiptAuthority(context.pool, { ...identity, anyEpoch }),
+    receipts: context.receipts({ ...identity, anyEpoch }),
   });
   const base = {
     eventId: envelope.outboxEventId,

@@ -1,3 +1,4 @@
+import { createGroupedReceipts } from "@toolctrl/db/receipts";
 import { errorCodeOf } from "@toolctrl/foundation/errors";
 import type { DeliveredJob, JobOutcome, QueueWorker } from "@toolctrl/queue/port";
 import type { ConsumerContext } from "./context.ts";
@@ -21,13 +22,13 @@ export interface RunningConsumers {
  * @throws TypeError when two consumers ask for the same queue: they would take each other's jobs.
  */
 export function startConsumers(
-  options: Omit<ConsumerContext, "storePrefix"> & {
+  options: Omit<ConsumerContext, "storePrefix" | "receipts"> & {
     consumers: readonly Consumer[];
     storePrefix?: string;
   },
 ): RunningConsumers {
   const { consumers, ...rest } = options;
-  const context: ConsumerContext = { ...rest, storePrefix: options.storePrefix ?? "outbox" };
+  const context: ConsumerContext = { ...rest, storePrefix: options.storePrefix ?? "outbox", receipts: createGroupedReceipts(rest.pool) };
   assertOneConsumerPerQueue(consumers);
   const workers = consumers.map((consumer) => startConsumer(consumer, context));
   return {
