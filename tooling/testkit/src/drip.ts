@@ -13,7 +13,7 @@ export function dripTo(to: Socket, from: Socket, pauseMs: () => number | null): 
 }
 
 async function send(to: Socket, chunk: Buffer, pauseMs: () => number | null): Promise<void> {
-  for (let sent = 0; sent < chunk.length && to.writable; ) {
+  for (let sent = 0; sent < chunk.length && to.writable;) {
     const pause = pauseMs();
     if (pause !== null) await delay(pause);
     const piece = pause === null ? chunk.subarray(sent) : chunk.subarray(sent, sent + 1);

@@ -75,7 +75,9 @@ async function startRunRedis(docker: boolean): Promise<RunServer> {
 
 function sayAndGoOn(name: string): (error: unknown) => null {
   return (error) => {
-    process.stderr.write(`The Docker engine answers, but ${name} did not start in it (${String(error)}); using a private server instead.\n`);
+    process.stderr.write(
+      `The Docker engine answers, but ${name} did not start in it (${String(error)}); using a private server instead.\n`,
+    );
     return null;
   };
 }

@@ -8,7 +8,10 @@ const DIRECTORY = fileURLToPath(new URL("../../../packages/db/prisma/migrations"
 /** Runs the SQL of every migration of `@toolctrl/db`, in order, each file as one implicit transaction. */
 export async function applyMigrations(url: string): Promise<void> {
   const entries = await readdir(DIRECTORY, { withFileTypes: true });
-  const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name).toSorted();
+  const names = entries
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => entry.name)
+    .toSorted();
   const client = new pg.Client({ connectionString: url });
   await client.connect();
   try {

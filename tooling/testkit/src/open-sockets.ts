@@ -22,7 +22,10 @@ export function watchSockets(): () => OpenSocket[] {
 }
 
 function placesIn(stack: string): string {
-  const places = stack.split("\n").slice(2).map((line) => line.trim());
+  const places = stack
+    .split("\n")
+    .slice(2)
+    .map((line) => line.trim());
   const own = places.filter((place) => !place.includes("node_modules") && !place.includes("node:"));
   return (own.length > 0 ? own : places).slice(0, SHOWN_PLACES).join(" ");
 }

@@ -27,7 +27,10 @@ export async function placeData(dir: string | undefined, as: RunAs, log?: (line:
   await mkdir(wanted, { recursive: true });
   if (await canReach(wanted, as)) return place(wanted);
   const note = join(wanted, "moved-to");
-  const moved = await readFile(note, "utf8").then((text) => text.trim(), () => "");
+  const moved = await readFile(note, "utf8").then(
+    (text) => text.trim(),
+    () => "",
+  );
   if (moved !== "" && (await canReach(moved, as))) return place(moved);
   // /var/tmp outlives a restart of the machine where /tmp may not.
   const parent = (await canReach("/var/tmp", as)) ? "/var/tmp" : await reachableTmp(as);
@@ -52,7 +55,10 @@ async function freshDirectory(parent: string, as: RunAs): Promise<string> {
  * A cluster whose making was interrupted is never taken for one: it is made beside its place and renamed.
  */
 export async function initData(where: DataPlace, binaries: PostgresBinaries, as: RunAs, durable: boolean): Promise<string> {
-  const exists = await access(join(where.data, "PG_VERSION")).then(() => true, () => false);
+  const exists = await access(join(where.data, "PG_VERSION")).then(
+    () => true,
+    () => false,
+  );
   if (exists) return (await readFile(join(where.data, PASSWORD_FILE), "utf8")).trim();
   const password = randomBytes(24).toString("hex");
   const draft = await mkdtemp(join(where.root, "init-"));

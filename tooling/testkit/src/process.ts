@@ -52,11 +52,7 @@ export function spawnNode(script: string | URL, options: SpawnOptions = {}): Chi
 }
 
 /** Runs any program the same way. */
-export function spawnCommand(
-  command: string,
-  args: string[],
-  options: Pick<SpawnOptions, "env" | "cwd" | "input"> = {},
-): ChildHandle {
+export function spawnCommand(command: string, args: string[], options: Pick<SpawnOptions, "env" | "cwd" | "input"> = {}): ChildHandle {
   const inherited = Object.fromEntries(INHERITED.map((name) => [name, process.env[name]]));
   const child = spawn(command, args, {
     cwd: options.cwd,
@@ -127,11 +123,14 @@ function handleOf(parts: { child: ChildProcess; pid: number; output: Output; wha
     },
     async waitForLine(pattern, { after = 0, timeoutMs = 30_000 } = {}) {
       const find = (): string | undefined => output.lines.slice(after).find((line) => pattern.test(line));
-      const line = await waitFor(() => find() ?? exit, { timeoutMs, what: `a line like ${pattern} from ${what}` }).catch((cause: unknown) => {
-        throw new Error(`${String(cause)}; its last lines:${shown()}`, { cause });
-      });
+      const line = await waitFor(() => find() ?? exit, { timeoutMs, what: `a line like ${pattern} from ${what}` }).catch(
+        (cause: unknown) => {
+          throw new Error(`${String(cause)}; its last lines:${shown()}`, { cause });
+        },
+      );
       const found = typeof line === "string" ? line : find();
-      if (found === undefined) throw new Error(`expected a line like ${pattern}, got the end of ${what} ${JSON.stringify(exit)}:${shown()}`);
+      if (found === undefined)
+        throw new Error(`expected a line like ${pattern}, got the end of ${what} ${JSON.stringify(exit)}:${shown()}`);
       return found;
     },
     async waitForExit({ timeoutMs = 60_000 } = {}) {

@@ -60,7 +60,10 @@ export async function startSmtpPeer(options: { behaviour?: SmtpBehaviour; port?:
   const { port } = front.address() as AddressInfo;
   const close = async (): Promise<void> => {
     untrack();
-    const closed = Promise.all([new Promise((resolve) => front.close(resolve)), new Promise<void>((resolve) => smtp.close(() => resolve()))]);
+    const closed = Promise.all([
+      new Promise((resolve) => front.close(resolve)),
+      new Promise<void>((resolve) => smtp.close(() => resolve())),
+    ]);
     for (const client of state.clients.values()) client.destroy();
     await closed;
   };

@@ -65,7 +65,7 @@ function postgresMessages(head: Buffer): string | null | undefined {
   if (head.length >= 8 && head[0] === 0 && head.readInt32BE(0) >= 8 && [3, 1234].includes(head.readInt16BE(4))) return null;
   const texts: string[] = [];
   const types = new Set<string>();
-  for (let at = 0; at < head.length; ) {
+  for (let at = 0; at < head.length;) {
     const type = String.fromCharCode(head[at] ?? 0);
     const length = at + 5 <= head.length ? head.readInt32BE(at + 1) : -1;
     // The length of text such as "POST /" would be beyond any message's.

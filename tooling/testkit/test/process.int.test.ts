@@ -14,7 +14,10 @@ test("a child gets its arguments and environment and reports its exit code with 
 });
 
 test("a child does not see the test runner's own variables", async () => {
-  const child = spawnCommand(process.execPath, ["-p", "Object.keys(process.env).filter((name) => /VITEST|TESTKIT|NODE_/.test(name)).length"]);
+  const child = spawnCommand(process.execPath, [
+    "-p",
+    "Object.keys(process.env).filter((name) => /VITEST|TESTKIT|NODE_/.test(name)).length",
+  ]);
   await child.waitForExit();
   expect(child.stdout()).toBe("0\n");
 });

@@ -36,7 +36,9 @@ function isAlive(pid: number): boolean {
 test("a file that leaves a connection open fails, and the place that opened it is named", async () => {
   const run = runVitest("leaves-connections.ts");
   expect(await run.waitForExit()).toMatchObject({ code: 1 });
-  expect(run.lines().join("\n")).toMatch(/expected the test file to close its connections, got 1 open:\s+to port \d+, opened .*leaves-connections\.ts/);
+  expect(run.lines().join("\n")).toMatch(
+    /expected the test file to close its connections, got 1 open:\s+to port \d+, opened .*leaves-connections\.ts/,
+  );
 });
 
 test("a run that is killed leaves no server, no child and no files behind", async () => {
@@ -47,6 +49,14 @@ test("a run that is killed leaves no server, no child and no files behind", asyn
   run.kill("SIGKILL");
   await waitFor(async () => !(await Promise.all(urls.map(answers))).includes(true), { timeoutMs: 20_000, what: "the servers to be gone" });
   await waitFor(() => !pids.some(isAlive), { timeoutMs: 20_000, what: "the processes to be gone" });
-  for (const dir of dirs) await waitFor(() => access(dir).then(() => false, () => true), { what: `${dir} to be gone` });
+  for (const dir of dirs)
+    await waitFor(
+      () =>
+        access(dir).then(
+          () => false,
+          () => true,
+        ),
+      { what: `${dir} to be gone` },
+    );
   expect(pids.some(isAlive)).toBe(false);
 });
