@@ -15,6 +15,7 @@ import { openStore } from "./open-store.ts";
 import { processEntry, receiverSettings } from "./settings.ts";
 import { startDispatcher } from "./start-dispatcher.ts";
 import { startMaintenance } from "./start-maintenance.ts";
+import { startSampling } from "./start-sampling.ts";
 
 const APP = "worker-general";
 const env = readEnv();
@@ -39,9 +40,10 @@ void runUntilSignal(
       await startHealthServer({ host: env.HEALTH_HOST, port: env.HEALTH_PORT, log, metrics, checks, isDraining: scope.isStopping }),
     );
 
-    scope.add("dispatcher", await startDispatcher(env, { ...shared, router: createRouter() }));
+    scope.add("dispatcher", await startDispatcher(env, { ...shared, app: APP, router: createRouter() }));
     scope.add("consumers", startConsumers({ ...shared, consumers, receiver }));
     scope.add("maintenance", startMaintenance(env, shared));
+    scope.add("sampling", startSampling(shared));
   },
   { graceMs: env.SHUTDOWN_GRACE_MS, log },
 );

@@ -10,6 +10,7 @@ import type { Closable } from "@toolctrl/runtime/run";
 import type { WorkerGeneralEnv } from "./env.ts";
 
 export interface DispatcherDeps {
+  readonly app: string;
   readonly database: Database;
   readonly router: Router;
   readonly backend: QueueBackend;
@@ -37,7 +38,12 @@ export async function startDispatcher(env: WorkerGeneralEnv, deps: DispatcherDep
     },
   });
   const wakeups = env.OUTBOX_WAKEUP
-    ? await listenForWakeups({ url: env.DATABASE_DIRECT_URL ?? env.DATABASE_URL, onWake: () => dispatcher.wake(), log: deps.log })
+    ? await listenForWakeups({
+        url: env.DATABASE_DIRECT_URL ?? env.DATABASE_URL,
+        onWake: () => dispatcher.wake(),
+        app: deps.app,
+        log: deps.log,
+      })
     : null;
   dispatcher.start();
   return {

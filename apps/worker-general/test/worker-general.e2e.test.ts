@@ -33,6 +33,11 @@ describe.each(["redis", "postgres"] as const)("worker-general on %s", (kind) => 
       { eventId: ids[2], title: "Tenant subscription past due", recipientId: null, effectEpoch: 0 },
     ]);
     expect(await verifyAuditChain(pool, "acme")).toMatchObject({ ok: true, verified: 1 });
+    const port = /"port":(\d+)/.exec(await worker.waitForLine(/health server listens/))?.[1];
+    const metrics = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text();
+    expect(metrics).toMatch(/^outbox_backlog \d+$/m);
+    expect(metrics).toMatch(/^outbox_consumer_deliveries_total\{consumer="audit-append",outcome="done"\} 1$/m);
+    expect(metrics).not.toMatch(/acme|[0-9a-f]{8}-[0-9a-f]{4}-/);
     worker.kill("SIGTERM");
     expect(await worker.waitForExit()).toMatchObject({ code: 0 });
     expect((await pool.query(`SELECT 1 FROM "OutboxDrainer"`)).rowCount).toBe(0);

@@ -103,7 +103,17 @@ describe("requeue", () => {
         params: {
           bulk: "b1",
           jitterMs: 0,
-          before: [{ id: failed, from: "FAILED", retries: 3, crashes: 2, lastErrorCode: "QUEUE.REJECTED", lastError: "refused" }],
+          before: [
+            {
+              id: failed,
+              from: "FAILED",
+              retries: 3,
+              crashes: 2,
+              lastErrorCode: "QUEUE.REJECTED",
+              lastError: "refused",
+              processedAt: null,
+            },
+          ],
           refused: [{ id: running, status: "PROCESSING" }],
         },
       }),

@@ -14,9 +14,10 @@ const requeuedRow = z.object({
   crashes: z.number(),
   lastErrorCode: z.string().nullable(),
   lastError: z.string().nullable(),
+  processedAt: z.date().nullable(),
 });
 
-/** A requeued event; `from`, `retries`, `crashes` and the error are those it had before. */
+/** A requeued event; `from`, `retries`, `crashes`, the error and `processedAt` are those it had before. */
 export type RequeuedRow = z.output<typeof requeuedRow>;
 
 /**
@@ -31,7 +32,7 @@ export async function markRequeued(
 ): Promise<RequeuedRow[]> {
   const { rows } = await tx.query(
     `WITH finished AS MATERIALIZED (
-       SELECT e."id", e."status", e."retries", e."crashes", e."lastErrorCode", left(e."lastError", 300) AS "lastError"
+       SELECT e."id", e."status", e."retries", e."crashes", e."lastErrorCode", left(e."lastError", 300) AS "lastError", e."processedAt"
          FROM "OutboxEvent" e
         WHERE e."id" = ANY($1::uuid[]) AND e."status" IN ('FAILED', 'CANCELLED', 'DONE')
         ORDER BY e."id" FOR UPDATE
@@ -45,7 +46,7 @@ export async function markRequeued(
        FROM finished f
       WHERE e."id" = f."id" AND e."status" IN ('FAILED', 'CANCELLED', 'DONE')
      RETURNING e."id"::text AS "id", f."status"::text AS "from", e."eventType", e."generation", e."effectEpoch", e."replayConsumer",
-               e."scheduledAt", f."retries", f."crashes", f."lastErrorCode", f."lastError"`,
+               e."scheduledAt", f."retries", f."crashes", f."lastErrorCode", f."lastError", f."processedAt"`,
     [batch.ids, batch.jitterMs, batch.replayConsumer],
   );
   return z.array(requeuedRow).parse(rows);

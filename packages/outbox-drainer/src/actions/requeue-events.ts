@@ -87,13 +87,14 @@ function record(
       jitterMs: request.jitterMs ?? 0,
       ...(request.replay === undefined ? {} : { consumer: request.replay.consumer }),
       // The row forgets its failures now; this is where they stay readable.
-      before: requeued.map(({ id, from, retries, crashes, lastErrorCode, lastError }) => ({
+      before: requeued.map(({ id, from, retries, crashes, lastErrorCode, lastError, processedAt }) => ({
         id,
         from,
         retries,
         crashes,
         lastErrorCode,
         lastError,
+        processedAt: processedAt?.toISOString() ?? null,
       })),
       refused: events.flatMap((event) => (event.outcome === "refused" ? [{ id: event.id, status: event.status }] : [])),
     },

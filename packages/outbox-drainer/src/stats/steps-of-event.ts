@@ -55,7 +55,7 @@ export function stepsOfEvent(facts: StepFacts): TraceStep[] {
         receipt.outcome === "dead" ? receipt.detail : null,
       ),
     ),
-    ...facts.actions.map(actionStep),
+    ...facts.actions.flatMap(actionSteps),
   ];
   // A stable sort: of two things at one moment, the one that causes the other was listed first.
   return steps.sort((a, b) => a.at.getTime() - b.at.getTime());
@@ -118,7 +118,7 @@ function deliveryStep(delivery: EventDelivery): TraceStep {
   return step(delivery.updatedAt, "delivery", detail, accepted ? null : reply);
 }
 
-function actionStep(action: EventAction): TraceStep {
+function actionSteps(action: EventAction): TraceStep[] {
   const text = (name: string): string | null => {
     const value = action.before?.[name];
     return typeof value === "string" ? value : null;
@@ -126,7 +126,11 @@ function actionStep(action: EventAction): TraceStep {
   const from = text("from") === null ? "" : ` from ${text("from")}`;
   const reason = action.reason === null ? "" : `: ${action.reason}`;
   const error = text("lastError") === null ? null : `had ${text("lastErrorCode") ?? "?"}: ${text("lastError")}`;
-  return step(action.createdAt, "action", `${action.action}${from} by ${action.actor}${reason}`, error);
+  const processedAt = text("processedAt");
+  return [
+    ...(processedAt === null ? [] : [step(new Date(processedAt), "handed-off", "the time before it was requeued")]),
+    step(action.createdAt, "action", `${action.action}${from} by ${action.actor}${reason}`, error),
+  ];
 }
 
 function epoch(effectEpoch: number): string {
