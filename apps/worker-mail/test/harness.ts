@@ -53,17 +53,25 @@ export type Harness = Awaited<ReturnType<typeof createHarness>>;
 
 /** A database, a queue and a claim store of the test's own, and the real way of an event into its queue. */
 export async function createHarness(
-  options: { attempts?: number; backoffMs?: number; claimTtlMs?: number; lockMs?: number; stalledCheckMs?: number } = {},
+  options: {
+    kind?: "redis" | "postgres";
+    attempts?: number;
+    backoffMs?: number;
+    claimTtlMs?: number;
+    lockMs?: number;
+    stalledCheckMs?: number;
+  } = {},
 ) {
   const { url } = await createTestDatabase();
   const database = await createDatabase({ url, poolMax: 15, app: "test", wakeup: false });
   onTestFinished(() => database.close());
   const namespace = createRedisNamespace();
-  const { attempts = 4, backoffMs = 10, claimTtlMs = 2000, lockMs = 2000, stalledCheckMs = 300 } = options;
+  const { kind = "redis", attempts = 4, backoffMs = 10, claimTtlMs = 2000, lockMs = 2000, stalledCheckMs = 300 } = options;
   const openBackend = () =>
     createQueueBackend({
-      kind: "redis",
+      kind,
       redisUrl: namespace.url,
+      databaseUrl: url,
       prefix: namespace.prefix,
       attempts,
       backoffMs,

@@ -31,25 +31,28 @@ async function healthUrlOf(worker: ChildHandle): Promise<string> {
   return `http://127.0.0.1:${(JSON.parse(line) as { port: number }).port}`;
 }
 
-test("the app sends mail and webhooks, tells its readiness and numbers, and ends with 0 on SIGTERM", async () => {
-  const harness = await createHarness();
-  const [smtp, peer] = await Promise.all([startSmtpPeer(), startHttpPeer()]);
-  const { secret } = await addEndpoint(harness, `${peer.url}/hook`);
-  const worker = startWorker(harness, smtp.port, peer.port);
-  const health = await healthUrlOf(worker);
-  await waitFor(async () => (await fetch(`${health}/readyz`)).ok);
-  const mail = await harness.publish("mail.message.send", { to: "ann@example.test", subject: "Hi", text: "Hello" });
-  const webhook = await harness.publish(TYPE, PAYLOAD);
-  await harness.untilReceipt(mail, "email-send");
-  await harness.untilReceipt(webhook, "webhook-deliver");
-  expect(smtp.mails.map(({ messageId }) => messageId)).toEqual([`<${mail}.0@toolctrl.test>`]);
-  expect(peer.requests.map((request) => verifies(request, secret))).toEqual([true]);
-  expect(await (await fetch(`${health}/metrics`)).text()).toContain(
-    'outbox_consumer_deliveries_total{consumer="email-send",outcome="done"} 1',
-  );
-  worker.kill("SIGTERM");
-  expect(await worker.waitForExit()).toEqual({ code: 0, signal: null });
-});
+test.each(["redis", "postgres"] as const)(
+  "on %s the app sends mail and webhooks, tells its readiness and numbers, and ends with 0 on SIGTERM",
+  async (kind) => {
+    const harness = await createHarness({ kind });
+    const [smtp, peer] = await Promise.all([startSmtpPeer(), startHttpPeer()]);
+    const { secret } = await addEndpoint(harness, `${peer.url}/hook`);
+    const worker = startWorker(harness, smtp.port, peer.port, { QUEUE_BACKEND: kind });
+    const health = await healthUrlOf(worker);
+    await waitFor(async () => (await fetch(`${health}/readyz`)).ok);
+    const mail = await harness.publish("mail.message.send", { to: "ann@example.test", subject: "Hi", text: "Hello" });
+    const webhook = await harness.publish(TYPE, PAYLOAD);
+    await harness.untilReceipt(mail, "email-send");
+    await harness.untilReceipt(webhook, "webhook-deliver");
+    expect(smtp.mails.map(({ messageId }) => messageId)).toEqual([`<${mail}.0@toolctrl.test>`]);
+    expect(peer.requests.map((request) => verifies(request, secret))).toEqual([true]);
+    expect(await (await fetch(`${health}/metrics`)).text()).toContain(
+      'outbox_consumer_deliveries_total{consumer="email-send",outcome="done"} 1',
+    );
+    worker.kill("SIGTERM");
+    expect(await worker.waitForExit()).toEqual({ code: 0, signal: null });
+  },
+);
 
 test("told to stop in the middle of a send, the app waits for the server's answer before it ends", async () => {
   const harness = await createHarness();
