@@ -35,7 +35,10 @@ export async function applyMigrations(client: pg.Client, options: { dir?: string
 // The engine gets the list up to this migration, of which at most the last is new; so one transaction holds one migration.
 async function applyOne(client: pg.Client, engine: SchemaEngine, migration: MigrationFile, upTo: EngineList): Promise<string[]> {
   const apply = async (): Promise<string[]> => {
-    const { appliedMigrationNames } = await engine.applyMigrations({ migrationsList: upTo, filters: { externalTables: [], externalEnums: [] } });
+    const { appliedMigrationNames } = await engine.applyMigrations({
+      migrationsList: upTo,
+      filters: { externalTables: [], externalEnums: [] },
+    });
     return appliedMigrationNames;
   };
   try {

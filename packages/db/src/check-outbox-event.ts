@@ -11,7 +11,17 @@ const MAX_DEPTH = 1_000;
 const MAX_TRACESTATE_LENGTH = 512;
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 const FIELDS = new Set([
-  "tenantId", "type", "payload", "dispatchKey", "recordKey", "scheduledAt", "correlationId", "causationId", "depth", "traceparent", "tracestate",
+  "tenantId",
+  "type",
+  "payload",
+  "dispatchKey",
+  "recordKey",
+  "scheduledAt",
+  "correlationId",
+  "causationId",
+  "depth",
+  "traceparent",
+  "tracestate",
 ]);
 
 /** An event as the INSERT takes it. `payload` is JSON text, `scheduledAt` ISO 8601 in UTC. */
@@ -68,7 +78,9 @@ function payload(event: OutboxEventInput): { version: number; payload: string; b
   const { type, payload: given } = event as { type: string; payload: unknown };
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
     const got = given === null ? "null" : Array.isArray(given) ? "an array" : typeof given;
-    throw new CodedError("PUBLISH.PAYLOAD_NOT_JSON", `expected payload to be a JSON object, got ${got}`, { facts: { path: "payload", got } });
+    throw new CodedError("PUBLISH.PAYLOAD_NOT_JSON", `expected payload to be a JSON object, got ${got}`, {
+      facts: { path: "payload", got },
+    });
   }
   const plain = encodeStrictJson(given);
   if (findOutboxEvent(type) === undefined) return { version: 1, payload: plain.json, bytes: plain.bytes };
@@ -80,7 +92,8 @@ function payload(event: OutboxEventInput): { version: number; payload: string; b
 // An event that holds its record's line must be due at once, or the record stands still until then.
 function schedule(at: unknown, keyed: boolean): string | null {
   if (at === undefined) return null;
-  if (!(at instanceof Date) || Number.isNaN(at.getTime())) refuse("scheduledAt", "a valid Date", at instanceof Date ? "an invalid one" : typeof at);
+  if (!(at instanceof Date) || Number.isNaN(at.getTime()))
+    refuse("scheduledAt", "a valid Date", at instanceof Date ? "an invalid one" : typeof at);
   const year = at.getUTCFullYear();
   if (year < 1970 || year > 9999) refuse("scheduledAt", "a Date between the years 1970 and 9999", String(year));
   if (!keyed) return at.toISOString();

@@ -24,7 +24,9 @@ export async function checkSession(pool: pg.Pool): Promise<Session> {
     );
     const { zone, offset, pid } = rows[0] ?? { zone: "nothing", offset: Number.NaN, pid: 0 };
     if (offset !== 0 || !/^(Etc\/)?(UTC|UCT|Zulu)$/i.test(zone)) {
-      throw new CodedError("DB.NOT_UTC", `expected the session time zone to be UTC, got ${zone}`, { facts: { zone, offsetSeconds: offset } });
+      throw new CodedError("DB.NOT_UTC", `expected the session time zone to be UTC, got ${zone}`, {
+        facts: { zone, offsetSeconds: offset },
+      });
     }
     // A pooler announces a process id of its own.
     return { direct: (client as pg.PoolClient & { readonly processID?: number | null }).processID === pid };

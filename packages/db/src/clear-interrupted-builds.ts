@@ -13,13 +13,17 @@ export async function clearInterruptedBuilds(db: Queryable, migrations: readonly
   if (concurrent.length === 0) return;
   const { rows } = await db.query<{ exists: boolean }>(`SELECT to_regclass('_prisma_migrations') IS NOT NULL AS "exists"`);
   if (rows[0]?.exists !== true) return;
-  const finished = await db.query<{ name: string }>(`SELECT "migration_name" AS "name" FROM "_prisma_migrations" WHERE "finished_at" IS NOT NULL`);
+  const finished = await db.query<{ name: string }>(
+    `SELECT "migration_name" AS "name" FROM "_prisma_migrations" WHERE "finished_at" IS NOT NULL`,
+  );
   const done = new Set(finished.rows.map((row) => row.name));
   for (const { name, sql } of concurrent.filter((migration) => !done.has(migration.name))) {
     // The index first: with the record gone and the index there, a crash in between would hide it.
     const index = INDEX_NAME.exec(sql)?.[1];
     if (index !== undefined) await dropIfInvalid(db, index);
-    await db.query(`DELETE FROM "_prisma_migrations" WHERE "migration_name" = $1 AND "finished_at" IS NULL AND "rolled_back_at" IS NULL`, [name]);
+    await db.query(`DELETE FROM "_prisma_migrations" WHERE "migration_name" = $1 AND "finished_at" IS NULL AND "rolled_back_at" IS NULL`, [
+      name,
+    ]);
   }
 }
 

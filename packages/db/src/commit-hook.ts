@@ -70,7 +70,7 @@ class HookedTransaction implements Transaction {
   readonly #inner: Transaction;
   readonly #onPublished: () => void;
   #published = false;
-  /** The error of the last statement, when it failed. PostgreSQL runs nothing more in an aborted transaction, so a later success clears it. */
+  /** The error of the last statement, when it failed. An aborted transaction runs nothing more, so a later success clears it. */
   #failure: { readonly error: unknown } | undefined;
 
   constructor(inner: Transaction, onPublished: () => void) {

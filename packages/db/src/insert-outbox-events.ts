@@ -42,7 +42,8 @@ RETURNING "id"::text AS "id"`;
 
 // A statement of its own: inside the INSERT, its older snapshot would not see a rival that committed in between.
 const FIND_EXISTING = `SELECT k."place"::int AS "place", o."id"::text AS "id"
-FROM ROWS FROM (jsonb_to_recordset($1::jsonb) AS ("tenantId" text, "dispatchKey" text)) WITH ORDINALITY AS k("tenantId", "dispatchKey", "place")
+FROM ROWS FROM (jsonb_to_recordset($1::jsonb) AS ("tenantId" text, "dispatchKey" text)) WITH ORDINALITY
+  AS k("tenantId", "dispatchKey", "place")
 JOIN "OutboxEvent" o ON o."tenantId" = k."tenantId" AND o."dispatchKey" = k."dispatchKey"`;
 
 const FIND_ONE = `SELECT "id"::text AS "id" FROM "OutboxEvent" WHERE "tenantId" = $1::text AND "dispatchKey" = $2::text`;
@@ -54,12 +55,37 @@ const FIND_ONE = `SELECT "id"::text AS "id" FROM "OutboxEvent" WHERE "tenantId" 
  * @returns whether the row was written; false when its dispatch key is taken.
  */
 export async function insertOutboxEvent(tx: OutboxTransaction, event: NewEvent): Promise<boolean> {
-  const { id, tenantId, eventType, version, payload, dispatchKey, scheduledAt, correlationId, causationId, depth, traceparent, tracestate } = event;
+  const {
+    id,
+    tenantId,
+    eventType,
+    version,
+    payload,
+    dispatchKey,
+    scheduledAt,
+    correlationId,
+    causationId,
+    depth,
+    traceparent,
+    tracestate,
+  } = event;
   const plain = scheduledAt === null && correlationId === null && causationId === null && depth === 0 && traceparent === null;
   const count = plain
     ? await tx.$executeRawUnsafe(INSERT_PLAIN, id, tenantId, eventType, version, payload, dispatchKey)
     : await tx.$executeRawUnsafe(
-        INSERT_FULL, id, tenantId, eventType, version, payload, dispatchKey, scheduledAt, correlationId, causationId, depth, traceparent, tracestate,
+        INSERT_FULL,
+        id,
+        tenantId,
+        eventType,
+        version,
+        payload,
+        dispatchKey,
+        scheduledAt,
+        correlationId,
+        causationId,
+        depth,
+        traceparent,
+        tracestate,
       );
   return count === 1;
 }

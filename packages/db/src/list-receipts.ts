@@ -12,7 +12,8 @@ export interface Receipt {
   readonly updatedAt: Date;
 }
 
-const LIST = `SELECT "eventId"::text AS "eventId", "consumer", "effectEpoch", "tenantId", "outcome", "result", "detail", "createdAt", "updatedAt"
+const LIST = `SELECT "eventId"::text AS "eventId", "consumer", "effectEpoch", "tenantId", "outcome", "result", "detail",
+  "createdAt", "updatedAt"
 FROM "OutboxReceipt" WHERE "eventId" = $1::uuid ORDER BY "updatedAt", "consumer", "effectEpoch"`;
 
 /** Every receipt of an event, oldest first. */

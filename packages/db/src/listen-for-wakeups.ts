@@ -16,7 +16,12 @@ export interface WakeupListener {
  *
  * Resolves when the first connection stands or has failed; it goes on trying, and never throws into the caller.
  */
-export async function listenForWakeups(options: { url: string; onWake: () => void; app?: string; log?: DatabaseLog | undefined }): Promise<WakeupListener> {
+export async function listenForWakeups(options: {
+  url: string;
+  onWake: () => void;
+  app?: string;
+  log?: DatabaseLog | undefined;
+}): Promise<WakeupListener> {
   const listener = new Listener(options);
   await listener.connect();
   return listener;

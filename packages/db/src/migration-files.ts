@@ -25,7 +25,10 @@ export function findPrismaDir(from: string = fileURLToPath(import.meta.url)): st
 /** The migrations in the order in which they apply. */
 export async function readMigrations(migrationsDir: string = join(findPrismaDir(), "migrations")): Promise<MigrationFile[]> {
   const entries = await readdir(migrationsDir, { withFileTypes: true });
-  const names = entries.filter((entry) => entry.isDirectory()).map((entry) => entry.name).sort();
+  const names = entries
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => entry.name)
+    .sort();
   return Promise.all(
     names.map(async (name) => {
       const sql = await readFile(join(migrationsDir, name, "migration.sql"), "utf8");

@@ -19,7 +19,8 @@ export async function takeMigrationLock(db: Queryable, waitMs: number): Promise<
   for (;;) {
     const { rows } = await db.query<{ taken: boolean }>(`SELECT pg_try_advisory_lock(${LOCK_KEY}) AS "taken"`);
     if (rows[0]?.taken === true) return;
-    if (performance.now() >= deadline) throw new CodedError("MIGRATE.LOCKED", `expected the migration lock within ${waitMs} ms, got none`, { facts: { waitMs } });
+    if (performance.now() >= deadline)
+      throw new CodedError("MIGRATE.LOCKED", `expected the migration lock within ${waitMs} ms, got none`, { facts: { waitMs } });
     await sleep(POLL_MS);
   }
 }

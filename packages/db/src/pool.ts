@@ -50,7 +50,13 @@ export class BoundedPool extends pg.Pool {
 }
 
 /** The one pool of a process. Connects when first used. */
-export function createPool(options: { url: string; max: number; app: string; log?: DatabaseLog | undefined; limits?: ConnectionLimits }): BoundedPool {
+export function createPool(options: {
+  url: string;
+  max: number;
+  app: string;
+  log?: DatabaseLog | undefined;
+  limits?: ConnectionLimits;
+}): BoundedPool {
   const config = connectionConfig(options.url, options.app, options.limits ?? CONNECTION_LIMITS);
   const pool = new BoundedPool({ ...config, max: options.max, idleTimeoutMillis: 30_000 });
   // A connection that the server closes is replaced at the next use; without a listener, idle or lent, it would end the process.

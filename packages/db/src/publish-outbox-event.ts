@@ -69,7 +69,10 @@ type Open = Array<{ readonly event: CheckedEvent; readonly index: number }>;
 /** Fills in the results of events whose key is taken; returns those whose rival has gone in between. */
 async function resolveDuplicates(tx: OutboxTransaction, refused: Open, results: Array<PublishedEvent | undefined>): Promise<Open> {
   if (refused.length === 0) return [];
-  const existing = await findManyPublished(tx, refused.map(({ event }) => event));
+  const existing = await findManyPublished(
+    tx,
+    refused.map(({ event }) => event),
+  );
   return refused.filter(({ index }, place) => {
     const id = existing[place];
     if (id === undefined) return true;

@@ -9,7 +9,10 @@ SET "detail" = EXCLUDED."detail", "updatedAt" = clock_timestamp()
 WHERE "OutboxReceipt"."outcome" = 'dead'`;
 
 /** Records that a consumer gave up on an event. Suppresses nothing, and never replaces a `done` receipt. */
-export async function recordDead(db: Queryable, receipt: ConsumerKey & { readonly eventId: string; readonly error: unknown }): Promise<void> {
+export async function recordDead(
+  db: Queryable,
+  receipt: ConsumerKey & { readonly eventId: string; readonly error: unknown },
+): Promise<void> {
   const { eventId, consumer, effectEpoch, tenantId, error } = receipt;
   const detail = typeof error === "string" ? error : `${errorCodeOf(error)}: ${describeError(error)}`;
   await db.query(RECORD_DEAD, [eventId, consumer, effectEpoch, tenantId, detail.replaceAll("\u0000", "\uFFFD")]);

@@ -20,7 +20,8 @@ function unqualified(expression: string): string {
 }
 
 const QUERIES = [
-  `SELECT 'table ' || c.relname AS "name", coalesce(array_to_string(ARRAY(SELECT unnest(c.reloptions) ORDER BY 1), ', '), '') AS "definition"
+  `SELECT 'table ' || c.relname AS "name",
+     coalesce(array_to_string(ARRAY(SELECT unnest(c.reloptions) ORDER BY 1), ', '), '') AS "definition"
    FROM pg_class c WHERE c.relkind = 'r' AND ${OWN}`,
   `SELECT 'column ' || c.relname || '.' || a.attname AS "name",
      format_type(a.atttypid, a.atttypmod) || CASE WHEN a.attnotnull THEN ' NOT NULL' ELSE '' END

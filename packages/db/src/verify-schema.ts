@@ -33,9 +33,13 @@ export async function verifySchema(options: { url: string }): Promise<void> {
 export async function assertSchema(db: Queryable): Promise<void> {
   const problems = await findSchemaProblems(db);
   if (problems.length === 0) return;
-  throw new CodedError("MIGRATE.VERIFY", `expected the tables that the migrations make, got ${problems.length} differences:\n${problems.join("\n")}`, {
-    facts: { problems },
-  });
+  throw new CodedError(
+    "MIGRATE.VERIFY",
+    `expected the tables that the migrations make, got ${problems.length} differences:\n${problems.join("\n")}`,
+    {
+      facts: { problems },
+    },
+  );
 }
 
 /** What is missing or different, a sentence each. */

@@ -100,7 +100,11 @@ test("keys of the longest allowed length in four-byte characters pass", () => {
 });
 
 test("a malformed trace context is left out", () => {
-  for (const traceparent of ["", "00-00000000000000000000000000000000-00f067aa0ba902b7-01", "ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01"]) {
+  for (const traceparent of [
+    "",
+    "00-00000000000000000000000000000000-00f067aa0ba902b7-01",
+    "ff-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01",
+  ]) {
     expect(checkOutboxEvent(event({ traceparent, tracestate: "a=b" }))).toMatchObject({ traceparent: null, tracestate: null });
   }
   const traceparent = "00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01";

@@ -14,21 +14,28 @@ test("P19: the violated constraint is named, through models, raw queries, pg and
   const db = await openDatabase();
   await db.prisma.emailMessage.create({ data: { ...mail(), id: "0190a0a0-0000-7000-8000-000000000001" } });
   const cases: Array<[string, () => Promise<unknown>]> = [
-    ["EmailMessage_pkey", () => db.prisma.emailMessage.create({ data: { ...mail(), id: "0190a0a0-0000-7000-8000-000000000001", effectEpoch: 1 } })],
+    [
+      "EmailMessage_pkey",
+      () => db.prisma.emailMessage.create({ data: { ...mail(), id: "0190a0a0-0000-7000-8000-000000000001", effectEpoch: 1 } }),
+    ],
     ["EmailMessage_eventId_effectEpoch_key", () => db.prisma.emailMessage.create({ data: mail() })],
     ["OutboxMode_pkey", () => db.prisma.$executeRawUnsafe(insertMode, 1)],
     ["OutboxMode_one_row_check", () => db.prisma.$executeRawUnsafe(insertMode, 2)],
     ["OutboxMode_one_row_check", () => db.prisma.outboxMode.create({ data: { id: 2 } })],
     ["OutboxMode_one_row_check", () => db.pool.query(insertMode, [2])],
     ["OutboxMode_pkey", () => db.pool.query(insertMode, [1])],
-    ["EmailDelivery_messageId_fkey", () => db.prisma.emailDelivery.create({ data: { messageId: "0190a0a0-0000-7000-8000-00000000ffff", recipient: "r" } })],
+    [
+      "EmailDelivery_messageId_fkey",
+      () => db.prisma.emailDelivery.create({ data: { messageId: "0190a0a0-0000-7000-8000-00000000ffff", recipient: "r" } }),
+    ],
   ];
   for (const [name, violate] of cases) {
     const error = await rejection(violate());
     expect(violatedConstraint(error)).toBe(name);
     expect(violatedConstraint(new Error("wrapped", { cause: error }))).toBe(name);
   }
-  for (const other of [new Error("no"), null, "text", await rejection(db.pool.query("SELECT 1/0"))]) expect(violatedConstraint(other)).toBeNull();
+  for (const other of [new Error("no"), null, "text", await rejection(db.pool.query("SELECT 1/0"))])
+    expect(violatedConstraint(other)).toBeNull();
 });
 
 test("P17: a commit that can only be a rollback is an error that names its cause, and the connection stays usable", async () => {
@@ -67,7 +74,12 @@ test("an error that a savepoint undid does not spoil the commit", async () => {
 
 test("P20: a starved pool fails with a pool error within its bound, and works again when freed", async () => {
   const { url, drop } = await createTestDatabase();
-  const pool = createPool({ url, max: 1, app: "test", limits: { connectTimeoutMs: 3_000, lockTimeoutMs: 1_000, idleInTransactionMs: 60_000 } });
+  const pool = createPool({
+    url,
+    max: 1,
+    app: "test",
+    limits: { connectTimeoutMs: 3_000, lockTimeoutMs: 1_000, idleInTransactionMs: 60_000 },
+  });
   onTestFinished(async () => {
     await pool.endWithin(0);
     await drop();
@@ -121,27 +133,40 @@ test.each(["Europe/Moscow", "America/New_York"])("P23: times are exact in a data
   expect((await outside.query<{ TimeZone: string }>("SHOW timezone")).rows).toEqual([{ TimeZone: zone }]);
 
   const at = new Date(Date.now() + 60_000);
-  await db.prisma.$transaction((tx) => publishOutboxEvent(tx, { tenantId: TENANT, type: "shop.order.place", payload: {}, scheduledAt: at }));
+  await db.prisma.$transaction((tx) =>
+    publishOutboxEvent(tx, { tenantId: TENANT, type: "shop.order.place", payload: {}, scheduledAt: at }),
+  );
   await db.prisma.idempotencyKey.create({ data: { key: "model", value: "", expiresAt: at } });
   await db.prisma.$executeRaw`INSERT INTO "IdempotencyKey" VALUES ('raw', '', ${at})`;
   await db.pool.query(`INSERT INTO "IdempotencyKey" VALUES ('pg', '', $1)`, [at]);
   const stored = await outside.query<{ at: number }>(
-    `SELECT extract(epoch FROM "scheduledAt")::float8 AS "at" FROM "OutboxEvent" UNION ALL SELECT extract(epoch FROM "expiresAt")::float8 FROM "IdempotencyKey"`,
+    `SELECT extract(epoch FROM "scheduledAt")::float8 AS "at" FROM "OutboxEvent"
+     UNION ALL SELECT extract(epoch FROM "expiresAt")::float8 FROM "IdempotencyKey"`,
   );
   expect(stored.rows.map((row) => row.at)).toEqual(Array.from({ length: 4 }, () => at.getTime() / 1_000));
   const rows = await db.prisma.idempotencyKey.findMany();
   expect(rows.map((row) => row.expiresAt)).toEqual([at, at, at]);
   // The defaults come from the database's clock: a fresh row is due now, not hours from now.
-  const due = await outside.query<{ off: number }>(`SELECT abs(extract(epoch FROM clock_timestamp() - "createdAt"))::float8 AS "off" FROM "OutboxEvent"`);
+  const due = await outside.query<{ off: number }>(
+    `SELECT abs(extract(epoch FROM clock_timestamp() - "createdAt"))::float8 AS "off" FROM "OutboxEvent"`,
+  );
   expect(due.rows[0]?.off).toBeLessThan(60);
 });
 
 test("options of the URL are kept, but not over UTC", async () => {
   const db = await openDatabase();
   const options = encodeURIComponent("-c timezone=Asia/Tokyo -c work_mem=5MB");
-  const other = await createDatabase({ url: `${db.url}${db.url.includes("?") ? "&" : "?"}options=${options}`, poolMax: 1, app: "test", wakeup: false });
+  const other = await createDatabase({
+    url: `${db.url}${db.url.includes("?") ? "&" : "?"}options=${options}`,
+    poolMax: 1,
+    app: "test",
+    wakeup: false,
+  });
   onTestFinished(() => other.close(0));
-  const settings = await other.pool.query(`SELECT current_setting('TimeZone') AS "zone", current_setting('work_mem') AS "memory", current_setting('lock_timeout') AS "lock", current_setting('idle_in_transaction_session_timeout') AS "idle"`);
+  const settings = await other.pool.query(
+    `SELECT current_setting('TimeZone') AS "zone", current_setting('work_mem') AS "memory",
+       current_setting('lock_timeout') AS "lock", current_setting('idle_in_transaction_session_timeout') AS "idle"`,
+  );
   expect(settings.rows).toEqual([{ zone: "UTC", memory: "5MB", lock: "10s", idle: "1min" }]);
 });
 
@@ -167,7 +192,13 @@ test("a pooler that drops start-up options is refused where the database is not 
 test("close is bounded while a statement runs, and a second close is harmless", async () => {
   const db = await openDatabase();
   const running = rejection(db.pool.query("SELECT pg_sleep(600)"));
-  await waitFor(() => rowsOf(db, `SELECT 1 FROM pg_stat_activity WHERE query LIKE '%pg_sleep(600)%' AND pid <> pg_backend_pid()`).then((rows) => rows.length), { what: "the statement to run" });
+  await waitFor(
+    () =>
+      rowsOf(db, `SELECT 1 FROM pg_stat_activity WHERE query LIKE '%pg_sleep(600)%' AND pid <> pg_backend_pid()`).then(
+        (rows) => rows.length,
+      ),
+    { what: "the statement to run" },
+  );
   await Promise.all([db.close(50), db.close(50)]);
   expect(await running).toBeInstanceOf(Error);
   expect(await rejection(db.ping())).toBeInstanceOf(Error);

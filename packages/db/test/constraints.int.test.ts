@@ -28,9 +28,11 @@ const CASES: Array<[table: string, constraint: string, changes: Record<string, u
   ["OutboxEvent", "OutboxEvent_tenantId_check", { tenantId: "" }],
   ["OutboxEvent", "OutboxEvent_eventType_check", { eventType: "" }],
   ["OutboxEvent", "OutboxEvent_version_check", { version: 0 }],
-  ...["attempts", "retries", "crashes", "generation", "effectEpoch", "depth"].map(
-    (column): [string, string, Record<string, unknown>] => ["OutboxEvent", "OutboxEvent_counters_check", { [column]: -1 }],
-  ),
+  ...["attempts", "retries", "crashes", "generation", "effectEpoch", "depth"].map((column): [string, string, Record<string, unknown>] => [
+    "OutboxEvent",
+    "OutboxEvent_counters_check",
+    { [column]: -1 },
+  ]),
   ["OutboxEvent", "OutboxEvent_claim_check", { status: "PROCESSING" }],
   ["OutboxEvent", "OutboxEvent_claim_check", { ...claimed, lockToken: null }],
   ["OutboxEvent", "OutboxEvent_claim_check", { ...claimed, lockedUntil: null }],
@@ -76,7 +78,10 @@ beforeAll(async () => {
   ({ drop } = database);
   client = new pg.Client({ connectionString: database.url });
   await client.connect();
-  await client.query(`DELETE FROM "OutboxMode"; INSERT INTO "EmailMessage" ("id", "eventId", "tenantId", "messageId", "fromAddress", "subject") VALUES ('${UUID}', '${UUID}', 't', 'm', 'f', 's')`);
+  await client.query(
+    `DELETE FROM "OutboxMode"; INSERT INTO "EmailMessage" ("id", "eventId", "tenantId", "messageId", "fromAddress", "subject")
+     VALUES ('${UUID}', '${UUID}', 't', 'm', 'f', 's')`,
+  );
 });
 
 afterAll(async () => {
@@ -127,6 +132,9 @@ test("every CHECK constraint of the schema has a case here", async () => {
   expect(rows.map((row) => row.name)).toEqual([...new Set(CASES.map(([, constraint]) => constraint))].toSorted());
 });
 
-test.each([`UPDATE "AuditEntry" SET "entry" = '1'`, `DELETE FROM "AuditEntry"`, `TRUNCATE "AuditEntry"`])("the audit chain is append-only: %s is refused", async (sql) => {
-  expect(await rejection(client.query(sql))).toMatchObject({ code: "23001" });
-});
+test.each([`UPDATE "AuditEntry" SET "entry" = '1'`, `DELETE FROM "AuditEntry"`, `TRUNCATE "AuditEntry"`])(
+  "the audit chain is append-only: %s is refused",
+  async (sql) => {
+    expect(await rejection(client.query(sql))).toMatchObject({ code: "23001" });
+  },
+);

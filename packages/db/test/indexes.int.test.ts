@@ -8,15 +8,33 @@ const ID = "00000000-0000-0000-0000-000000000007";
 /** The index, and the query that its comment names, in the form in which the code runs it. */
 const QUERIES: Array<[index: string, sql: string]> = [
   ["OutboxEvent_tenantId_dispatchKey_key", `SELECT "id" FROM "OutboxEvent" WHERE "tenantId" = 'tenant-7' AND "dispatchKey" = 'key-7'`],
-  ["OutboxEvent_due_idx", `SELECT "id" FROM "OutboxEvent" WHERE "status" = 'PENDING' AND "tenantId" = 'tenant-big' AND "scheduledAt" <= ${NOW} ORDER BY "scheduledAt", "position" LIMIT 100 FOR UPDATE SKIP LOCKED`],
-  ["OutboxEvent_due_idx", `SELECT "tenantId" FROM "OutboxEvent" WHERE "status" = 'PENDING' AND "tenantId" > 'tenant-3' ORDER BY "tenantId" LIMIT 1`],
+  [
+    "OutboxEvent_due_idx",
+    `SELECT "id" FROM "OutboxEvent" WHERE "status" = 'PENDING' AND "tenantId" = 'tenant-big' AND "scheduledAt" <= ${NOW} ORDER BY "scheduledAt", "position" LIMIT 100 FOR UPDATE SKIP LOCKED`,
+  ],
+  [
+    "OutboxEvent_due_idx",
+    `SELECT "tenantId" FROM "OutboxEvent" WHERE "status" = 'PENDING' AND "tenantId" > 'tenant-3' ORDER BY "tenantId" LIMIT 1`,
+  ],
   ["OutboxEvent_due_idx", `SELECT "tenantId", count(*) FROM "OutboxEvent" WHERE "status" = 'PENDING' GROUP BY "tenantId"`],
-  ["OutboxEvent_expired_idx", `SELECT "id" FROM "OutboxEvent" WHERE "status" = 'PROCESSING' AND "lockedUntil" <= ${NOW} ORDER BY "lockedUntil" LIMIT 1 FOR UPDATE SKIP LOCKED`],
-  ["OutboxEvent_retention_idx", `SELECT "id" FROM "OutboxEvent" WHERE "status" = 'DONE' AND "processedAt" < ${NOW} ORDER BY "processedAt", "id" LIMIT 100 FOR UPDATE SKIP LOCKED`],
+  [
+    "OutboxEvent_expired_idx",
+    `SELECT "id" FROM "OutboxEvent" WHERE "status" = 'PROCESSING' AND "lockedUntil" <= ${NOW} ORDER BY "lockedUntil" LIMIT 1 FOR UPDATE SKIP LOCKED`,
+  ],
+  [
+    "OutboxEvent_retention_idx",
+    `SELECT "id" FROM "OutboxEvent" WHERE "status" = 'DONE' AND "processedAt" < ${NOW} ORDER BY "processedAt", "id" LIMIT 100 FOR UPDATE SKIP LOCKED`,
+  ],
   ["OutboxEvent_dead_idx", `SELECT "id" FROM "OutboxEvent" WHERE "status" IN ('FAILED', 'CANCELLED') ORDER BY "updatedAt", "id" LIMIT 100`],
-  ["OutboxReceipt_retention_idx", `SELECT "eventId" FROM "OutboxReceipt" WHERE "updatedAt" < ${NOW} ORDER BY "updatedAt", "eventId" LIMIT 100`],
+  [
+    "OutboxReceipt_retention_idx",
+    `SELECT "eventId" FROM "OutboxReceipt" WHERE "updatedAt" < ${NOW} ORDER BY "updatedAt", "eventId" LIMIT 100`,
+  ],
   ["OutboxReceipt_dead_idx", `SELECT "consumer", count(*) FROM "OutboxReceipt" WHERE "outcome" = 'dead' GROUP BY "consumer"`],
-  ["OutboxIntent_effect_key", `SELECT "id" FROM "OutboxIntent" WHERE "eventId" = '${ID}' AND "consumer" = 'c' AND "target" = '' AND "effectEpoch" = 0`],
+  [
+    "OutboxIntent_effect_key",
+    `SELECT "id" FROM "OutboxIntent" WHERE "eventId" = '${ID}' AND "consumer" = 'c' AND "target" = '' AND "effectEpoch" = 0`,
+  ],
   ["OutboxIntent_retention_idx", `SELECT "id" FROM "OutboxIntent" WHERE "updatedAt" < ${NOW} ORDER BY "updatedAt", "id" LIMIT 100`],
   ["OutboxAction_createdAt_idx", `SELECT "id" FROM "OutboxAction" ORDER BY "createdAt" DESC LIMIT 20`],
   ["OutboxAction_eventIds_idx", `SELECT "id" FROM "OutboxAction" WHERE "eventIds" @> ARRAY['${ID}']::uuid[]`],
@@ -24,28 +42,41 @@ const QUERIES: Array<[index: string, sql: string]> = [
   ["EmailMessage_eventId_effectEpoch_key", `SELECT "id" FROM "EmailMessage" WHERE "eventId" = '${ID}' AND "effectEpoch" = 0`],
   ["WebhookEndpoint_tenantId_idx", `SELECT "id" FROM "WebhookEndpoint" WHERE "tenantId" = 'tenant-7' AND "enabled"`],
   ["Notification_eventId_effectEpoch_key", `SELECT "id" FROM "Notification" WHERE "eventId" = '${ID}' AND "effectEpoch" = 0`],
-  ["Notification_tenantId_createdAt_idx", `SELECT "id" FROM "Notification" WHERE "tenantId" = 'tenant-7' ORDER BY "createdAt" DESC LIMIT 20`],
+  [
+    "Notification_tenantId_createdAt_idx",
+    `SELECT "id" FROM "Notification" WHERE "tenantId" = 'tenant-7' ORDER BY "createdAt" DESC LIMIT 20`,
+  ],
   ["AuditEntry_eventId_effectEpoch_key", `SELECT "sequence" FROM "AuditEntry" WHERE "eventId" = '${ID}' AND "effectEpoch" = 0`],
 ];
 
 const UUID = `lpad(to_hex(n), 32, '0')::uuid`;
 const TENANT = `'tenant-' || n % 50`;
 const FILL = `
-INSERT INTO "OutboxEvent" ("id", "tenantId", "eventType", "payload", "dispatchKey", "status", "blocksLine", "processedAt", "lastErrorCode", "lockedUntil", "lockToken", "claimMode")
+INSERT INTO "OutboxEvent" ("id", "tenantId", "eventType", "payload", "dispatchKey", "status", "blocksLine", "processedAt",
+  "lastErrorCode", "lockedUntil", "lockToken", "claimMode")
 SELECT ${UUID}, ${TENANT}, 'a.b.c', '{}', 'key-' || n, s::"OutboxStatus", s IN ('PENDING', 'PROCESSING'),
-  CASE s WHEN 'DONE' THEN now() - n * interval '1 second' END, CASE s WHEN 'FAILED' THEN 'X' END,
+  CASE s WHEN 'DONE' THEN now() - n * interval '1 second' END,
+  CASE s WHEN 'FAILED' THEN 'X' END,
   CASE s WHEN 'PROCESSING' THEN now() END, CASE s WHEN 'PROCESSING' THEN ${UUID} END, CASE s WHEN 'PROCESSING' THEN 'batch' END
-FROM generate_series(1, 5000) n, LATERAL (SELECT CASE WHEN n % 10 = 0 THEN 'PENDING' WHEN n % 50 = 1 THEN 'PROCESSING' WHEN n % 50 = 2 THEN 'FAILED' WHEN n % 50 = 3 THEN 'CANCELLED' ELSE 'DONE' END) x(s);
-INSERT INTO "OutboxEvent" ("id", "tenantId", "eventType", "payload") SELECT ${UUID}, 'tenant-big', 'a.b.c', '{}' FROM generate_series(5001, 8000) n;
+FROM generate_series(1, 5000) n, LATERAL (SELECT CASE WHEN n % 10 = 0 THEN 'PENDING' WHEN n % 50 = 1 THEN 'PROCESSING'
+  WHEN n % 50 = 2 THEN 'FAILED' WHEN n % 50 = 3 THEN 'CANCELLED' ELSE 'DONE' END) x(s);
+INSERT INTO "OutboxEvent" ("id", "tenantId", "eventType", "payload")
+SELECT ${UUID}, 'tenant-big', 'a.b.c', '{}' FROM generate_series(5001, 8000) n;
 INSERT INTO "OutboxReceipt" ("eventId", "consumer", "tenantId", "outcome", "updatedAt")
 SELECT ${UUID}, 'c' || n % 5, ${TENANT}, CASE WHEN n % 100 = 0 THEN 'dead' ELSE 'done' END, now() - n * interval '1 second' FROM generate_series(1, 5000) n;
-INSERT INTO "OutboxIntent" ("id", "eventId", "tenantId", "consumer", "externalId", "updatedAt") SELECT ${UUID}, ${UUID}, ${TENANT}, 'c', 'x', now() - n * interval '1 second' FROM generate_series(1, 3000) n;
-INSERT INTO "OutboxAction" ("id", "actor", "action", "params", "eventIds", "createdAt") SELECT ${UUID}, 'a', 'requeue', '{}', ARRAY[${UUID}], now() - n * interval '1 second' FROM generate_series(1, 3000) n;
+INSERT INTO "OutboxIntent" ("id", "eventId", "tenantId", "consumer", "externalId", "updatedAt")
+SELECT ${UUID}, ${UUID}, ${TENANT}, 'c', 'x', now() - n * interval '1 second' FROM generate_series(1, 3000) n;
+INSERT INTO "OutboxAction" ("id", "actor", "action", "params", "eventIds", "createdAt")
+SELECT ${UUID}, 'a', 'requeue', '{}', ARRAY[${UUID}], now() - n * interval '1 second' FROM generate_series(1, 3000) n;
 INSERT INTO "IdempotencyKey" SELECT 'k' || n, '', now() + n * interval '1 second' FROM generate_series(-500, 3000) n;
-INSERT INTO "EmailMessage" ("id", "eventId", "tenantId", "messageId", "fromAddress", "subject") SELECT ${UUID}, ${UUID}, ${TENANT}, 'm', 'f', 's' FROM generate_series(1, 3000) n;
-INSERT INTO "WebhookEndpoint" ("id", "tenantId", "url", "secrets") SELECT ${UUID}, ${TENANT}, 'https://x.example', '[]' FROM generate_series(1, 3000) n;
-INSERT INTO "Notification" ("id", "tenantId", "eventId", "eventType", "title", "createdAt") SELECT ${UUID}, ${TENANT}, ${UUID}, 'a.b.c', 't', now() - n * interval '1 second' FROM generate_series(1, 3000) n;
-INSERT INTO "AuditEntry" ("tenantId", "sequence", "eventId", "entry", "previousHash", "hash", "createdAt") SELECT ${TENANT}, n, ${UUID}, '{}', repeat('a', 64), repeat('a', 64), now() FROM generate_series(1, 3000) n;
+INSERT INTO "EmailMessage" ("id", "eventId", "tenantId", "messageId", "fromAddress", "subject")
+SELECT ${UUID}, ${UUID}, ${TENANT}, 'm', 'f', 's' FROM generate_series(1, 3000) n;
+INSERT INTO "WebhookEndpoint" ("id", "tenantId", "url", "secrets")
+SELECT ${UUID}, ${TENANT}, 'https://x.example', '[]' FROM generate_series(1, 3000) n;
+INSERT INTO "Notification" ("id", "tenantId", "eventId", "eventType", "title", "createdAt")
+SELECT ${UUID}, ${TENANT}, ${UUID}, 'a.b.c', 't', now() - n * interval '1 second' FROM generate_series(1, 3000) n;
+INSERT INTO "AuditEntry" ("tenantId", "sequence", "eventId", "entry", "previousHash", "hash", "createdAt")
+SELECT ${TENANT}, n, ${UUID}, '{}', repeat('a', 64), repeat('a', 64), now() FROM generate_series(1, 3000) n;
 VACUUM ANALYZE`;
 
 let client: pg.Client;

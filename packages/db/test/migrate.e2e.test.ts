@@ -20,11 +20,12 @@ async function emptyDatabase(): Promise<{ url: string; client: pg.Client }> {
 }
 
 async function records(client: pg.Client): Promise<unknown[]> {
-  const sql = `SELECT "migration_name" AS "name", "finished_at" IS NOT NULL AS "finished", "applied_steps_count" AS "steps" FROM "_prisma_migrations" ORDER BY "started_at"`;
+  const sql = `SELECT "migration_name" AS "name", "finished_at" IS NOT NULL AS "finished", "applied_steps_count" AS "steps"
+    FROM "_prisma_migrations" ORDER BY "started_at"`;
   return (await client.query<Record<string, unknown>>(sql)).rows;
 }
 
-test("P30: three replicas start at once, one is killed midway: nothing of its migration stays, each is recorded once, the others are healthy", async () => {
+test("P30: of three replicas one is killed midway: nothing of its migration stays, each is recorded once, the others are healthy", async () => {
   const { url, client } = await emptyDatabase();
   const names = (await readMigrations()).map((migration) => migration.name);
   const replicas = [1, 2, 3].map(() => spawnNode(script, { env: { DATABASE_URL: url, PAUSE_AT: names.at(-1) } }));
@@ -33,8 +34,12 @@ test("P30: three replicas start at once, one is killed midway: nothing of its mi
 
   const victim = await midway(replicas);
   const others = replicas.filter((replica) => replica !== victim);
-  const connected = `SELECT count(*)::int AS "n" FROM pg_stat_activity WHERE application_name = 'toolctrl migrate' AND datname = current_database()`;
-  await waitFor(async () => (await client.query<{ n: number }>(connected)).rows[0]?.n === 3, { what: "all three to be connected", timeoutMs: 30_000 });
+  const connected = `SELECT count(*)::int AS "n" FROM pg_stat_activity
+    WHERE application_name = 'toolctrl migrate' AND datname = current_database()`;
+  await waitFor(async () => (await client.query<{ n: number }>(connected)).rows[0]?.n === 3, {
+    what: "all three to be connected",
+    timeoutMs: 30_000,
+  });
   expect(await records(client)).toEqual(names.slice(0, -1).map((name) => ({ name, finished: true, steps: 1 })));
   victim.kill("SIGKILL");
 

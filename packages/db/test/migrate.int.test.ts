@@ -56,12 +56,20 @@ test("a connection that breaks after any one message leaves a database that the 
   for (let message = 1; outcomes.at(-1) !== "completed"; message += 1) {
     const { url, drop } = await createEmptyDatabase();
     const proxy = await startBreakingProxy(new URL(url), message);
-    outcomes.push(await migrate({ url: proxy.url }).then(() => "completed", () => "broken"));
+    outcomes.push(
+      await migrate({ url: proxy.url }).then(
+        () => "completed",
+        () => "broken",
+      ),
+    );
     proxy.close();
     await migrate({ url });
     const client = new pg.Client({ connectionString: url });
     await client.connect();
-    expect((await client.query<{ name: string }>(RECORDS)).rows.map((row) => row.name), `broken after message ${message}`).toEqual(names);
+    expect(
+      (await client.query<{ name: string }>(RECORDS)).rows.map((row) => row.name),
+      `broken after message ${message}`,
+    ).toEqual(names);
     expect((await client.query(`SELECT 1 FROM "_prisma_migrations"`)).rowCount).toBe(names.length);
     await client.end();
     await drop();
@@ -75,7 +83,10 @@ test.each([
   [`DROP INDEX "OutboxEvent_due_idx"`, "index OutboxEvent.OutboxEvent_due_idx is missing"],
   [`DROP TRIGGER "AuditEntry_append_only" ON "AuditEntry"`, "trigger AuditEntry.AuditEntry_append_only is missing"],
   [`ALTER TABLE "AuditEntry" DISABLE TRIGGER "AuditEntry_append_only"`, "(DISABLED)"],
-  [`ALTER TABLE "OutboxEvent" ALTER "retries" TYPE bigint`, `expected column OutboxEvent.retries to be "integer NOT NULL DEFAULT 0", got "bigint NOT NULL DEFAULT 0"`],
+  [
+    `ALTER TABLE "OutboxEvent" ALTER "retries" TYPE bigint`,
+    `expected column OutboxEvent.retries to be "integer NOT NULL DEFAULT 0", got "bigint NOT NULL DEFAULT 0"`,
+  ],
   [`DROP TABLE "AuditChain"`, "table AuditChain is missing"],
   [`UPDATE pg_index SET indisvalid = false WHERE indexrelid = '"OutboxEvent_due_idx"'::regclass`, "(INVALID)"],
 ])("verification finds the damage of %s", async (damage, problem) => {
@@ -99,11 +110,16 @@ test("the status tells applied, pending, edited, unknown and failed migrations a
   expect(await migrationStatus({ url })).toMatchObject({ applied: [], pending: names, failed: [] });
   await migrate({ url });
   expect(await migrationStatus({ url })).toEqual({ applied: names, pending: [], failed: [], edited: [], unknown: [], schemaProblems: [] });
-  const insert = `INSERT INTO "_prisma_migrations" ("id", "checksum", "migration_name", "started_at", "applied_steps_count", "finished_at") VALUES ($1, 'x', $1, now(), 0, $2)`;
+  const insert = `INSERT INTO "_prisma_migrations" ("id", "checksum", "migration_name", "started_at", "applied_steps_count", "finished_at")
+    VALUES ($1, 'x', $1, now(), 0, $2)`;
   await client.query(insert, ["20990101000000_later", new Date()]);
   await client.query(insert, ["20990101000001_broken", null]);
   await client.query(`UPDATE "_prisma_migrations" SET "checksum" = 'x' WHERE "migration_name" = $1`, [names[0]]);
-  expect(await migrationStatus({ url })).toMatchObject({ failed: ["20990101000001_broken"], edited: [names[0]], unknown: ["20990101000000_later"] });
+  expect(await migrationStatus({ url })).toMatchObject({
+    failed: ["20990101000001_broken"],
+    edited: [names[0]],
+    unknown: ["20990101000000_later"],
+  });
 });
 
 test("a process that waits too long for another's migration says so", async () => {
@@ -114,7 +130,10 @@ test("a process that waits too long for another's migration says so", async () =
 
 test("a migration that fails leaves nothing behind, and applies once it is corrected", async () => {
   const { client } = await database(false);
-  const dir = await migrationsDir({ "1_ok": `CREATE TABLE "a" ("id" int)`, "2_bad": `CREATE TABLE "b" ("id" int); SELECT 1/0; CREATE TABLE "c" ("id" int)` });
+  const dir = await migrationsDir({
+    "1_ok": `CREATE TABLE "a" ("id" int)`,
+    "2_bad": `CREATE TABLE "b" ("id" int); SELECT 1/0; CREATE TABLE "c" ("id" int)`,
+  });
   expect(await rejection(applyMigrations(client, { dir }))).toMatchObject({ code: "MIGRATE.FAILED", facts: { migration: "2_bad" } });
   expect((await client.query(`SELECT to_regclass('a') AS "a", to_regclass('b') AS "b"`)).rows).toEqual([{ a: "a", b: null }]);
   await writeFile(join(dir, "2_bad", "migration.sql"), `CREATE TABLE "b" ("text" text DEFAULT 'a;b -- c')`);
@@ -122,44 +141,49 @@ test("a migration that fails leaves nothing behind, and applies once it is corre
   expect((await client.query(RECORDS)).rows).toEqual([{ name: "1_ok" }, { name: "2_bad" }]);
 });
 
-test.each(["build", "removal of a failed build"])("P28: after an interrupted %s the index is built again, never taken for done", async (interrupted) => {
-  const { url, client } = await database(false);
-  const table = `CREATE TABLE "t" ("a" int); INSERT INTO "t" VALUES (1), (1)`;
-  const index = `-- built beside the traffic\nCREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS "t_a_key" ON "t" ("a")`;
-  const dir = await migrationsDir({ "1_table": table, "2_index": index });
-  const valid = async (): Promise<unknown> => (await client.query(`SELECT indisvalid AS "valid" FROM pg_index WHERE indexrelid = '"t_a_key"'::regclass`)).rows[0];
-  // The lock belongs to the session, so each attempt has one of its own.
-  const attempt = async (): Promise<string[]> => {
-    const session = new pg.Client({ connectionString: url, application_name: "builder" });
-    session.on("error", () => undefined);
-    await session.connect();
-    try {
-      return await applyMigrations(session, { dir });
-    } finally {
-      await session.end();
-    }
-  };
-  expect(await rejection(attempt())).toMatchObject({ code: "MIGRATE.FAILED" });
-  expect(await valid()).toEqual({ valid: false });
+test.each(["build", "removal of a failed build"])(
+  "P28: after an interrupted %s the index is built again, never taken for done",
+  async (interrupted) => {
+    const { url, client } = await database(false);
+    const table = `CREATE TABLE "t" ("a" int); INSERT INTO "t" VALUES (1), (1)`;
+    const index = `-- built beside the traffic\nCREATE UNIQUE INDEX CONCURRENTLY IF NOT EXISTS "t_a_key" ON "t" ("a")`;
+    const dir = await migrationsDir({ "1_table": table, "2_index": index });
+    const valid = async (): Promise<unknown> =>
+      (await client.query(`SELECT indisvalid AS "valid" FROM pg_index WHERE indexrelid = '"t_a_key"'::regclass`)).rows[0];
+    // The lock belongs to the session, so each attempt has one of its own.
+    const attempt = async (): Promise<string[]> => {
+      const session = new pg.Client({ connectionString: url, application_name: "builder" });
+      session.on("error", () => undefined);
+      await session.connect();
+      try {
+        return await applyMigrations(session, { dir });
+      } finally {
+        await session.end();
+      }
+    };
+    expect(await rejection(attempt())).toMatchObject({ code: "MIGRATE.FAILED" });
+    expect(await valid()).toEqual({ valid: false });
 
-  // Now an attempt that is killed while it waits for an older transaction.
-  await client.query(`DELETE FROM "t"`);
-  if (interrupted === "build") await client.query(`DROP INDEX "t_a_key"`);
-  const older = new pg.Client({ connectionString: url });
-  await older.connect();
-  await older.query(`BEGIN; INSERT INTO "t" VALUES (1)`);
-  const killed = rejection(attempt());
-  const waiting = `SELECT 1 FROM pg_stat_activity WHERE application_name = 'builder' AND wait_event_type = 'Lock' AND query LIKE '%INDEX CONCURRENTLY%'`;
-  await waitFor(async () => (await client.query(waiting)).rowCount, { what: "the attempt to wait" });
-  await client.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'builder'`);
-  await killed;
-  await older.query("COMMIT");
-  await older.end();
-  expect(await valid()).toEqual({ valid: false });
+    // Now an attempt that is killed while it waits for an older transaction.
+    await client.query(`DELETE FROM "t"`);
+    if (interrupted === "build") await client.query(`DROP INDEX "t_a_key"`);
+    const older = new pg.Client({ connectionString: url });
+    await older.connect();
+    await older.query(`BEGIN; INSERT INTO "t" VALUES (1)`);
+    const killed = rejection(attempt());
+    const waiting = `SELECT 1 FROM pg_stat_activity
+      WHERE application_name = 'builder' AND wait_event_type = 'Lock' AND query LIKE '%INDEX CONCURRENTLY%'`;
+    await waitFor(async () => (await client.query(waiting)).rowCount, { what: "the attempt to wait" });
+    await client.query(`SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'builder'`);
+    await killed;
+    await older.query("COMMIT");
+    await older.end();
+    expect(await valid()).toEqual({ valid: false });
 
-  expect(await attempt()).toEqual(["2_index"]);
-  expect(await valid()).toEqual({ valid: true });
-});
+    expect(await attempt()).toEqual(["2_index"]);
+    expect(await valid()).toEqual({ valid: true });
+  },
+);
 
 test("P28: CONCURRENTLY stands alone in its file with IF NOT EXISTS, and no migration manages transactions itself", async () => {
   for (const { name, sql, transactional } of await readMigrations()) {
@@ -173,7 +197,8 @@ test("P28: CONCURRENTLY stands alone in its file with IF NOT EXISTS, and no migr
 
 test("the migrations are found from src and from dist", () => {
   const root = join(findPrismaDir(), "..");
-  for (const from of ["src/migration-files.ts", "dist/migration-files.js", "dist/chunks/x.js"]) expect(findPrismaDir(join(root, from))).toBe(join(root, "prisma"));
+  for (const from of ["src/migration-files.ts", "dist/migration-files.js", "dist/chunks/x.js"])
+    expect(findPrismaDir(join(root, from))).toBe(join(root, "prisma"));
   expect(() => findPrismaDir("/nowhere/x.js")).toThrow("expected a prisma/migrations folder");
 });
 

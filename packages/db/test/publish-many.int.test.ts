@@ -3,7 +3,12 @@ import { expect, test } from "vitest";
 import { MAX_EVENTS_PER_PUBLISH, publishOutboxEvent, publishOutboxEvents, type OutboxEventInput } from "../src/outbox.ts";
 import { openDatabase, rejection, rowsOf, TENANT } from "./support.ts";
 
-const order = (n: number, dispatchKey?: string): OutboxEventInput => ({ tenantId: TENANT, type: "shop.order.place", payload: { n }, dispatchKey });
+const order = (n: number, dispatchKey?: string): OutboxEventInput => ({
+  tenantId: TENANT,
+  type: "shop.order.place",
+  payload: { n },
+  dispatchKey,
+});
 
 test("P26: lists of 0, 1 and 1,000 events are published, and one more is refused", async () => {
   const db = await openDatabase();
@@ -27,11 +32,17 @@ test("results and positions of a list are in its order", async () => {
 test("a dispatch key that comes twice in a list is a duplicate of its first occurrence", async () => {
   const db = await openDatabase();
   const earlier = await db.prisma.$transaction((tx) => publishOutboxEvent(tx, order(0, "old")));
-  const results = await db.prisma.$transaction((tx) => publishOutboxEvents(tx, [order(1, "new"), order(2), order(3, "old"), order(4, "new"), order(5, "old")]));
+  const results = await db.prisma.$transaction((tx) =>
+    publishOutboxEvents(tx, [order(1, "new"), order(2), order(3, "old"), order(4, "new"), order(5, "old")]),
+  );
   expect(results.map((result) => result.duplicate)).toEqual([false, false, true, true, true]);
   expect(results[3]?.id).toBe(results[0]?.id);
   expect([results[2]?.id, results[4]?.id]).toEqual([earlier.id, earlier.id]);
-  expect(await rowsOf(db, `SELECT ("payload"->>'n')::int AS "n" FROM "OutboxEvent" ORDER BY "position"`)).toEqual([{ n: 0 }, { n: 1 }, { n: 2 }]);
+  expect(await rowsOf(db, `SELECT ("payload"->>'n')::int AS "n" FROM "OutboxEvent" ORDER BY "position"`)).toEqual([
+    { n: 0 },
+    { n: 1 },
+    { n: 2 },
+  ]);
 });
 
 test("one bad event refuses the whole list before any SQL and is named by its index", async () => {
@@ -59,16 +70,33 @@ test("P25: what is read back deep-equals what was accepted, alone and in a list"
   const text = fc.string({ unit: "binary", maxLength: 20 }).map((value) => value.toWellFormed().replaceAll("\u0000", ""));
   const number = fc.double({ noNaN: true, noDefaultInfinity: true }).map((value) => (value === 0 ? 0 : value));
   const { value } = fc.letrec<{ value: unknown }>((tie) => ({
-    value: fc.oneof({ maxDepth: 4 }, text, number, fc.boolean(), fc.constant(null), fc.array(tie("value"), { maxLength: 4 }), fc.dictionary(text, tie("value"), { maxKeys: 4 })),
+    value: fc.oneof(
+      { maxDepth: 4 },
+      text,
+      number,
+      fc.boolean(),
+      fc.constant(null),
+      fc.array(tie("value"), { maxLength: 4 }),
+      fc.dictionary(text, tie("value"), { maxKeys: 4 }),
+    ),
   }));
   const payloads = fc.array(fc.dictionary(text, value, { maxKeys: 5 }), { minLength: 1, maxLength: 5 });
   await fc.assert(
     fc.asyncProperty(payloads, async (list) => {
-      const events = list.map((payload) => ({ tenantId: TENANT, type: "shop.order.place", payload: payload as OutboxEventInput["payload"] }));
+      const events = list.map((payload) => ({
+        tenantId: TENANT,
+        type: "shop.order.place",
+        payload: payload as OutboxEventInput["payload"],
+      }));
       const [first] = events;
       if (first === undefined) return;
-      const results = await db.prisma.$transaction(async (tx) => [...(await publishOutboxEvents(tx, events)), await publishOutboxEvent(tx, first)]);
-      const rows = await rowsOf(db, `SELECT "payload" FROM "OutboxEvent" WHERE "id" = ANY ($1::uuid[]) ORDER BY "position"`, [results.map(({ id }) => id)]);
+      const results = await db.prisma.$transaction(async (tx) => [
+        ...(await publishOutboxEvents(tx, events)),
+        await publishOutboxEvent(tx, first),
+      ]);
+      const rows = await rowsOf(db, `SELECT "payload" FROM "OutboxEvent" WHERE "id" = ANY ($1::uuid[]) ORDER BY "position"`, [
+        results.map(({ id }) => id),
+      ]);
       expect(rows.map((row) => row["payload"])).toEqual([...list, list[0]].map((payload) => structuredClone(payload)));
     }),
     { numRuns: 60 },

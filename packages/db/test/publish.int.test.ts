@@ -5,8 +5,14 @@ import { publishOutboxEvent, publishOutboxEvents, type OutboxEventInput, type Ou
 import { gate, openDatabase, rejection, rowsOf, TENANT } from "./support.ts";
 
 const EVENTS = `SELECT "id", "payload", "dispatchKey", "status" FROM "OutboxEvent" ORDER BY "position"`;
-const business = (tx: Prisma.TransactionClient, key: string) => tx.idempotencyKey.create({ data: { key, value: "v", expiresAt: new Date(0) } });
-const order = (extra: Partial<OutboxEventInput> = {}): OutboxEventInput => ({ tenantId: TENANT, type: "shop.order.place", payload: { n: 1 }, ...extra });
+const business = (tx: Prisma.TransactionClient, key: string) =>
+  tx.idempotencyKey.create({ data: { key, value: "v", expiresAt: new Date(0) } });
+const order = (extra: Partial<OutboxEventInput> = {}): OutboxEventInput => ({
+  tenantId: TENANT,
+  type: "shop.order.place",
+  payload: { n: 1 },
+  ...extra,
+});
 
 test("an event exists if and only if its transaction commits", async () => {
   const db = await openDatabase();
@@ -73,7 +79,11 @@ test("a publisher that waits for a rival's dispatch key takes it over when the r
   });
   await written.opened;
   const waiting = db.prisma.$transaction((tx) => publishOutboxEvent(tx, order({ payload: { n: 2 }, dispatchKey: "k" })));
-  await waitFor(() => rowsOf(db, `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`).then((r) => r.length), { what: "the second publisher to wait" });
+  await waitFor(
+    () =>
+      rowsOf(db, `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`).then((r) => r.length),
+    { what: "the second publisher to wait" },
+  );
   end.open();
   await rejection(rival);
   expect(await waiting).toMatchObject({ duplicate: false });
@@ -135,9 +145,13 @@ test("P31: an event that commits late is found by its status, though younger eve
   });
   await written.opened;
   const early = await db.prisma.$transaction((tx) => publishOutboxEvent(tx, order({ payload: { n: 2 } })));
-  const due = `SELECT "id" FROM "OutboxEvent" WHERE "status" = 'PENDING' AND "scheduledAt" <= (SELECT clock_timestamp()) ORDER BY "scheduledAt", "position"`;
+  const due = `SELECT "id" FROM "OutboxEvent" WHERE "status" = 'PENDING' AND "scheduledAt" <= (SELECT clock_timestamp())
+    ORDER BY "scheduledAt", "position"`;
   expect(await rowsOf(db, due)).toEqual([{ id: early.id }]);
-  await db.pool.query(`UPDATE "OutboxEvent" SET "status" = 'DONE', "blocksLine" = false, "processedAt" = clock_timestamp() WHERE "id" = $1`, [early.id]);
+  await db.pool.query(
+    `UPDATE "OutboxEvent" SET "status" = 'DONE', "blocksLine" = false, "processedAt" = clock_timestamp() WHERE "id" = $1`,
+    [early.id],
+  );
   end.open();
   const { id } = await late;
   expect(await rowsOf(db, due)).toEqual([{ id }]);
@@ -162,7 +176,11 @@ test("a past scheduledAt counts as now, and a future one is kept to the millisec
     await publishOutboxEvent(tx, order({ scheduledAt: future }));
     await publishOutboxEvents(tx, [order({ scheduledAt: new Date("1999-01-01T00:00:00Z") }), order({ scheduledAt: future })]);
   });
-  const rows = await rowsOf(db, `SELECT "scheduledAt" < "createdAt" - interval '1 minute' AS "early", extract(epoch FROM "scheduledAt")::float8 AS "at" FROM "OutboxEvent" ORDER BY "position"`);
+  const rows = await rowsOf(
+    db,
+    `SELECT "scheduledAt" < "createdAt" - interval '1 minute' AS "early", extract(epoch FROM "scheduledAt")::float8 AS "at"
+     FROM "OutboxEvent" ORDER BY "position"`,
+  );
   expect(rows.map((row) => row["early"])).toEqual([false, false, false, false]);
   expect([rows[1]?.["at"], rows[3]?.["at"]]).toEqual([future.getTime() / 1000, future.getTime() / 1000]);
 });
@@ -174,7 +192,9 @@ test("the trace, causation and depth of an event are stored, and a malformed tra
     await publishOutboxEvent(tx, order({ correlationId: "c", causationId: "e", depth: 3, traceparent, tracestate: "a=b" }));
     await publishOutboxEvent(tx, order({ traceparent: "nonsense", tracestate: "a=b" }));
   });
-  expect(await rowsOf(db, `SELECT "correlationId", "causationId", "depth", "traceparent", "tracestate" FROM "OutboxEvent" ORDER BY "position"`)).toEqual([
+  expect(
+    await rowsOf(db, `SELECT "correlationId", "causationId", "depth", "traceparent", "tracestate" FROM "OutboxEvent" ORDER BY "position"`),
+  ).toEqual([
     { correlationId: "c", causationId: "e", depth: 3, traceparent, tracestate: "a=b" },
     { correlationId: null, causationId: null, depth: 0, traceparent: null, tracestate: null },
   ]);

@@ -27,13 +27,16 @@ test("receipt and effect commit together, and a second delivery gets the recorde
   expect(await rowsOf(db, RECEIPTS)).toEqual([{ outcome: "done", result: { sequence: 7 }, effectEpoch: 0 }]);
 });
 
-test.each([undefined, null, 0, "", false, [1, null], { a: {} }])("a handler's result %j comes back as it was", async (result) => {
-  const db = await openDatabase();
-  const deliver = () => db.prisma.$transaction((tx) => withOutboxReceipt(tx, { ...scope, eventId }, () => Promise.resolve(result)));
-  expect(await deliver()).toEqual({ duplicate: false, result });
-  expect(await deliver()).toEqual({ duplicate: true, result });
-  expect(await createReceiptAuthority(db.pool, scope).find(eventId)).toEqual({ result });
-});
+test.each([undefined, null, 0, "", false, [1, null], { a: {} }].map((result) => ({ result })))(
+  "a handler's $result comes back as it was",
+  async ({ result }) => {
+    const db = await openDatabase();
+    const deliver = () => db.prisma.$transaction((tx) => withOutboxReceipt(tx, { ...scope, eventId }, () => Promise.resolve(result)));
+    expect(await deliver()).toEqual({ duplicate: false, result });
+    expect(await deliver()).toEqual({ duplicate: true, result });
+    expect(await createReceiptAuthority(db.pool, scope).find(eventId)).toEqual({ result });
+  },
+);
 
 test("a result that cannot be stored does not undo the effect, nor make it run again", async () => {
   const db = await openDatabase();
@@ -82,7 +85,11 @@ test("a delivery that waited takes over when the first rolls back", async () => 
   );
   await running.opened;
   const second = db.prisma.$transaction((tx) => withOutboxReceipt(tx, { ...scope, eventId }, () => effect(tx)));
-  await waitFor(() => rowsOf(db, `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`).then((r) => r.length), { what: "the second delivery to wait" });
+  await waitFor(
+    () =>
+      rowsOf(db, `SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()`).then((r) => r.length),
+    { what: "the second delivery to wait" },
+  );
   end.open();
   await rejection(first);
   expect(await second).toEqual({ duplicate: false, result: 1 });
@@ -98,7 +105,8 @@ test("a replayed consumer runs once more per epoch, all others stay suppressed b
   expect(await deliver(1)).toMatchObject({ duplicate: true });
   expect(await deliver(2)).toMatchObject({ duplicate: false });
   expect(await rowsOf(db, EFFECTS)).toEqual([{ n: 2 }]);
-  const find = (effectEpoch: number, anyEpoch: boolean) => createReceiptAuthority(db.pool, { ...scope, effectEpoch, anyEpoch }).find(eventId);
+  const find = (effectEpoch: number, anyEpoch: boolean) =>
+    createReceiptAuthority(db.pool, { ...scope, effectEpoch, anyEpoch }).find(eventId);
   expect(await Promise.all([find(0, true), find(0, false), find(2, false)])).toEqual([{ result: 1 }, null, { result: 1 }]);
 });
 
@@ -123,5 +131,7 @@ test("a dead receipt suppresses nothing, gives way to a done one, and never repl
 test("the root client is refused for a receipt too", async () => {
   const db = await openDatabase();
   const root = db.prisma as unknown as OutboxTransaction;
-  expect(await rejection(withOutboxReceipt(root, { ...scope, eventId }, () => Promise.resolve(1)))).toMatchObject({ code: "PUBLISH.ROOT_CLIENT" });
+  expect(await rejection(withOutboxReceipt(root, { ...scope, eventId }, () => Promise.resolve(1)))).toMatchObject({
+    code: "PUBLISH.ROOT_CLIENT",
+  });
 });
