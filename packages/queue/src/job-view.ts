@@ -20,7 +20,8 @@ export async function viewOf(queue: BullQueue, jobId: string): Promise<JobView |
   return {
     id: jobId,
     state,
-    failures: job.attemptsMade,
+    // BullMQ counts the attempt that succeeded as well.
+    failures: state === "completed" ? job.attemptsMade - 1 : job.attemptsMade,
     starts: job.attemptsStarted,
     failedReason: job.failedReason ?? null,
     addedAt: dateOf(job.timestamp),
