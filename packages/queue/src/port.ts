@@ -32,7 +32,7 @@ export interface DeliveredJob {
 /**
  * How a delivery ended.
  * - `done`: finished. `retry`: failed, uses an attempt (after `afterMs`, or by the queue's backoff).
- * - `snooze`: not now, uses no attempt. `cancel`: failed for good, dead at once.
+ * - `snooze`: not before `untilMs` (ms since the epoch), uses no attempt. `cancel`: failed for good, dead at once.
  */
 export type JobOutcome =
   | { readonly kind: "done"; readonly result?: unknown }
@@ -67,6 +67,7 @@ export interface QueueCounts {
 export interface JobView {
   readonly id: string;
   readonly state: JobState;
+  /** Attempts that ended in an error. */
   readonly failures: number;
   readonly starts: number;
   readonly failedReason: string | null;
@@ -82,7 +83,10 @@ export interface QueueBackend {
   /** Adds all jobs, in bulk per queue; an entry that cannot be added fails alone. Never throws. */
   addAll(jobs: readonly NewJob[]): Promise<AddResult[]>;
   work(queue: QueueName, handler: JobHandler, options: WorkerOptions): QueueWorker;
-  /** Makes a repeating job exist once, however many processes ask for it. `everyMs` or a cron `pattern` (UTC). */
+  /**
+   * Makes a repeating job exist once, however many processes ask for it. `everyMs` or a cron `pattern` (UTC).
+   * Resolves while the server is away too; the schedule is then made when it is there, and made again if the server loses it.
+   */
   schedule(queue: QueueName, job: { schedulerId: string; name: string; data: unknown; pattern?: string; everyMs?: number }): Promise<void>;
   counts(queue: QueueName): Promise<QueueCounts>;
   find(queue: QueueName, jobId: string): Promise<JobView | null>;

@@ -107,6 +107,8 @@ function describeThrows(harness: QueueHarness, api: SuiteApi): void {
       seen.jobs.map((job) => job.failures),
       [0, 1, 2, 3, 4],
     );
+    const view = await backend.find(QUEUE, id);
+    assert.deepEqual({ failures: view?.failures, starts: view?.starts }, { failures: 4, starts: 5 });
     assert.deepEqual(seen.dead, []);
   });
 
