@@ -29,7 +29,11 @@ describe("the question before an action", () => {
     expect(err()).toContain("Requeue 20 events?");
   });
 
-  test.each([["n", "n"], ["return alone", "\r"], ["Ctrl-C", "\u0003"]])("%s changes nothing", async (_name, keys) => {
+  test.each([
+    ["n", "n"],
+    ["return alone", "\r"],
+    ["Ctrl-C", "\u0003"],
+  ])("%s changes nothing", async (_name, keys) => {
     const { io, type } = terminal();
     const answer = confirm(io, "Requeue 20 events?", { yes: false, bulk: false });
     type(keys);
