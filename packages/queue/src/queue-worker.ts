@@ -35,13 +35,14 @@ export function createQueueWorker(
   let closing: Promise<void> | undefined;
   const close = async (graceMs: number): Promise<void> => {
     stopping.abort();
+    const deadline = performance.now() + graceMs;
     let open: OpenWorker | undefined;
     await withinMs(
       opening.then((opened) => (open = opened)),
       graceMs,
     );
-    if (open !== undefined) await closeOpenWorker(open, running, graceMs, log, queue);
-    await withinMs(Promise.all(deaths), Math.max(ABORTED_CLOSE_MS, graceMs / 4));
+    if (open !== undefined) await closeOpenWorker(open, running, Math.max(0, deadline - performance.now()), log, queue);
+    await withinMs(Promise.all(deaths), Math.max(ABORTED_CLOSE_MS, deadline - performance.now()));
     clearInterval(watch);
   };
   return { queue, close: (graceMs) => (closing ??= close(graceMs)) };
@@ -110,7 +111,7 @@ async function closeOpenWorker(open: OpenWorker, running: RunningJobs, graceMs: 
     running.abortAll(
       new CodedError("QUEUE.STOPPING", `expected the handler to end within ${graceMs} ms of the stop, got no end`, { facts: { queue } }),
     );
-    if (await Promise.race([done, after(Math.min(ABORTED_CLOSE_MS, running.size === 0 ? 0 : ABORTED_CLOSE_MS))])) return;
+    if (await Promise.race([done, after(running.size === 0 ? 0 : ABORTED_CLOSE_MS)])) return;
     await withinMs(open.force(), ABORTED_CLOSE_MS);
   } finally {
     timers.abort();
