@@ -1,15 +1,9 @@
-import { databaseEnv, loadEnv, outboxEnv, processEnv, queueEnv, receiverEnv, workerEnv } from "@toolctrl/runtime/env";
+import { loadEnv, workerEnv } from "@toolctrl/runtime/env";
+import { workerShape } from "@toolctrl/worker/env";
 import { z } from "zod";
 
 /** What worker-general reads from its environment; docs/reference/env.md lists it. */
-export const workerGeneralEnv = z.object({
-  ...processEnv,
-  ...workerEnv("general"),
-  ...databaseEnv,
-  ...queueEnv,
-  ...outboxEnv,
-  ...receiverEnv,
-});
+export const workerGeneralEnv = z.object({ ...workerShape, ...workerEnv("general") });
 
 export type WorkerGeneralEnv = z.output<typeof workerGeneralEnv>;
 

@@ -2,19 +2,16 @@ import { startConsumers } from "@toolctrl/consumer/run";
 import { createRouter } from "@toolctrl/event-router/router";
 import { registerProcess } from "@toolctrl/outbox-drainer/registry";
 import { createAlerts } from "@toolctrl/runtime/alerts";
-import { startHealthServer } from "@toolctrl/runtime/health";
 import { createLogger } from "@toolctrl/runtime/logger";
 import { createMetrics } from "@toolctrl/runtime/metrics";
 import { runUntilSignal } from "@toolctrl/runtime/run";
+import { openBackend, openDatabase, openStore, startHealth } from "@toolctrl/worker/resources";
+import { processEntry, receiverSettings } from "@toolctrl/worker/settings";
 import { createAuditConsumer } from "./consumers/create-audit-consumer.ts";
 import { createNotificationConsumer } from "./consumers/create-notification-consumer.ts";
 import { readEnv } from "./env.ts";
-import { openBackend } from "./open-backend.ts";
-import { openDatabase } from "./open-database.ts";
-import { openStore } from "./open-store.ts";
-import { processEntry, receiverSettings } from "./settings.ts";
 import { startDispatcher } from "./start-dispatcher.ts";
-import { startMaintenance } from "./start-maintenance.ts";
+import { MAINTENANCE_QUEUE, startMaintenance } from "./start-maintenance.ts";
 import { startSampling } from "./start-sampling.ts";
 
 const APP = "worker-general";
@@ -33,12 +30,10 @@ void runUntilSignal(
     const consumers = [createNotificationConsumer({ pool }), createAuditConsumer({ pool })];
     const shared = { database, backend, pool, store, metrics, alerts, log };
 
-    scope.add("registry", await registerProcess(pool, processEntry(env, APP, backend, consumers), log));
-    const checks = { database: () => database.ping(), queue: () => backend.ping(), store: () => store.ping() };
-    scope.add(
-      "health",
-      await startHealthServer({ host: env.HEALTH_HOST, port: env.HEALTH_PORT, log, metrics, checks, isDraining: scope.isStopping }),
-    );
+    const queues = [...consumers.map((consumer) => consumer.queue), MAINTENANCE_QUEUE];
+    const self = { app: APP, drains: env.OUTBOX_DISPATCHER_ENABLED, queues };
+    scope.add("registry", await registerProcess(pool, processEntry(env, backend, self), log));
+    scope.add("health", await startHealth(env, { ...shared, isDraining: scope.isStopping }));
 
     scope.add("dispatcher", await startDispatcher(env, { ...shared, app: APP, router: createRouter() }));
     scope.add("consumers", startConsumers({ ...shared, consumers, receiver }));

@@ -7,7 +7,7 @@ import type { Logger } from "@toolctrl/runtime/logger";
 import type { Closable } from "@toolctrl/runtime/run";
 import type { WorkerGeneralEnv } from "./env.ts";
 
-const QUEUE = "toolctrl.maintenance";
+export const MAINTENANCE_QUEUE = "toolctrl.maintenance";
 /** Daily, at a quiet hour in UTC that is not the full hour at which everybody else's jobs start. */
 const DAILY = "17 3 * * *";
 const RETRY_MS = 10_000;
@@ -16,7 +16,7 @@ const RETRY_MS = 10_000;
 export function startMaintenance(env: WorkerGeneralEnv, deps: { database: Database; backend: QueueBackend; log: Logger }): Closable {
   const { database, backend, log } = deps;
   const worker = backend.work(
-    QUEUE,
+    MAINTENANCE_QUEUE,
     async (job) => {
       if (job.name !== "cleanup.run") return { kind: "cancel", error: new Error(`expected the job cleanup.run, got ${job.name}`) };
       const settings = { retentionHours: env.OUTBOX_DONE_RETENTION_HOURS, batchSize: env.OUTBOX_DONE_RETENTION_BATCH_SIZE };
@@ -48,7 +48,7 @@ function keepScheduling(backend: QueueBackend, log: Logger): { stop(): void } {
 
 async function schedule(backend: QueueBackend, log: Logger): Promise<boolean> {
   try {
-    await backend.schedule(QUEUE, { schedulerId: "outbox-done-retention", name: "cleanup.run", data: {}, pattern: DAILY });
+    await backend.schedule(MAINTENANCE_QUEUE, { schedulerId: "outbox-done-retention", name: "cleanup.run", data: {}, pattern: DAILY });
     return true;
   } catch (error) {
     log.warn({ err: error, retryMs: RETRY_MS }, "could not schedule outbox-done-retention yet");

@@ -1,17 +1,5 @@
-import {
-  databaseEnv,
-  integer,
-  loadEnv,
-  optionalChoice,
-  optionalText,
-  outboxEnv,
-  processEnv,
-  queueEnv,
-  receiverEnv,
-  text,
-  url,
-  workerEnv,
-} from "@toolctrl/runtime/env";
+import { integer, loadEnv, optionalChoice, optionalText, text, url, workerEnv } from "@toolctrl/runtime/env";
+import { workerShape } from "@toolctrl/worker/env";
 import { z } from "zod";
 
 const ADDRESS = /^[^\s@,;<>()"]{1,64}@[A-Za-z0-9.-]{1,253}$/;
@@ -77,7 +65,7 @@ export const mailEnv = {
 
 /** What worker-mail reads from its environment; docs/reference/env.md lists it. */
 export const workerMailEnv = z
-  .object({ ...processEnv, ...workerEnv("mail"), ...databaseEnv, ...queueEnv, ...outboxEnv, ...receiverEnv, ...mailEnv })
+  .object({ ...workerShape, ...workerEnv("mail"), ...mailEnv })
   // A call that outlives an unrenewed claim would still be running when the next delivery takes it for dead.
   .refine((env) => env.MAIL_SEND_DEADLINE_MS < env.OUTBOX_CLAIM_TTL_MS, {
     path: ["MAIL_SEND_DEADLINE_MS"],

@@ -2,14 +2,14 @@ import { startConsumers } from "@toolctrl/consumer/run";
 import { registerProcess } from "@toolctrl/outbox-drainer/registry";
 import { createAlerts } from "@toolctrl/runtime/alerts";
 import { createGuardedHttp } from "@toolctrl/runtime/guarded-http";
-import { startHealthServer } from "@toolctrl/runtime/health";
 import { createLogger } from "@toolctrl/runtime/logger";
 import { createMetrics } from "@toolctrl/runtime/metrics";
 import { runUntilSignal } from "@toolctrl/runtime/run";
+import { openBackend, openDatabase, openStore, startHealth } from "@toolctrl/worker/resources";
+import { processEntry, receiverSettings } from "@toolctrl/worker/settings";
 import { createConsumers } from "./consumers.ts";
 import { readEnv } from "./env.ts";
-import { openBackend, openDatabase, openStore } from "./resources.ts";
-import { allowedTargets, processEntry, receiverSettings } from "./settings.ts";
+import { allowedTargets } from "./settings.ts";
 
 const APP = "worker-mail";
 const env = readEnv();
@@ -27,12 +27,9 @@ void runUntilSignal(
     const pool = database.pool;
     const consumers = createConsumers(env, { pool, backend, http, metrics, log });
 
-    scope.add("registry", await registerProcess(pool, processEntry(env, APP, backend, consumers), log));
-    const checks = { database: () => database.ping(), queue: () => backend.ping(), store: () => store.ping() };
-    scope.add(
-      "health",
-      await startHealthServer({ host: env.HEALTH_HOST, port: env.HEALTH_PORT, log, metrics, checks, isDraining: scope.isStopping }),
-    );
+    const self = { app: APP, drains: false, queues: consumers.map((consumer) => consumer.queue) };
+    scope.add("registry", await registerProcess(pool, processEntry(env, backend, self), log));
+    scope.add("health", await startHealth(env, { database, backend, store, metrics, log, isDraining: scope.isStopping }));
 
     scope.add("consumers", startConsumers({ consumers, backend, pool, store, receiver, metrics, log, alerts }));
   },

@@ -2,7 +2,8 @@ import { readFileSync } from "node:fs";
 import { describeEnv, renderEnvTable } from "@toolctrl/runtime/env";
 import { expect, test } from "vitest";
 import { mailEnv, readEnv } from "../src/env.ts";
-import { messageIdDomain, receiverSettings, smtpServer } from "../src/settings.ts";
+import { receiverSettings } from "@toolctrl/worker/settings";
+import { messageIdDomain, smtpServer } from "../src/settings.ts";
 
 const GOOD = {
   DATABASE_URL: "postgres://app@db/toolctrl",

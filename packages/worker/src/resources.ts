@@ -4,27 +4,30 @@ import { createQueueBackend } from "@toolctrl/queue/backend";
 import { assertClockSkew } from "@toolctrl/queue/clock-skew";
 import type { QueueBackend } from "@toolctrl/queue/port";
 import { resolveQueueBackend } from "@toolctrl/runtime/env";
+import { startHealthServer, type HealthServer } from "@toolctrl/runtime/health";
 import type { Logger } from "@toolctrl/runtime/logger";
+import type { Metrics } from "@toolctrl/runtime/metrics";
 import type { KeyValueStore } from "@toolctrl/shared-store/key-value";
 import { createPostgresStore } from "@toolctrl/shared-store/postgres";
 import { createRedisStore } from "@toolctrl/shared-store/redis";
-import type { WorkerMailEnv } from "./env.ts";
+import type { WorkerEnv } from "./env.ts";
 
-/** The one pool of this process. This app publishes nothing, so it sends no wake-up hints. */
-export function openDatabase(env: WorkerMailEnv, app: string, log: Logger): Promise<Database> {
-  return createDatabase({ url: env.DATABASE_URL, poolMax: env.DATABASE_POOL_MAX, app, wakeup: false, log });
+/** The one pool of a process. */
+export function openDatabase(env: WorkerEnv, app: string, log: Logger): Promise<Database> {
+  const { DATABASE_URL: url, DATABASE_DIRECT_URL: directUrl, DATABASE_POOL_MAX: poolMax, OUTBOX_WAKEUP: wakeup } = env;
+  return createDatabase({ url, directUrl, poolMax, app, wakeup, log });
 }
 
 /**
  * BullMQ where the environment says, and the log says why. Compares this machine's clock with the server's.
  * @throws CodedError `QUEUE.CLOCK_SKEW` on Postgres, where BullMQ reckons job locks by the worker's clock.
  */
-export async function openBackend(env: WorkerMailEnv, log: Logger): Promise<QueueBackend> {
+export async function openBackend(env: WorkerEnv, log: Logger): Promise<QueueBackend> {
   const { kind, why } = resolveQueueBackend(env);
   log.info({ kind, why, prefix: env.QUEUE_PREFIX }, "queue backend chosen");
   const backend = await createQueueBackend({
     kind,
-    ...(env.REDIS_URL === undefined ? {} : { redisUrl: env.REDIS_URL }),
+    redisUrl: env.REDIS_URL,
     databaseUrl: env.DATABASE_DIRECT_URL ?? env.DATABASE_URL,
     prefix: env.QUEUE_PREFIX,
     attempts: env.OUTBOX_RECEIVER_ATTEMPTS,
@@ -43,8 +46,18 @@ async function checkClock(backend: QueueBackend, log: Logger): Promise<void> {
 }
 
 /** Where idempotency claims live: beside the queue, so that an installation without Redis needs none for this either. */
-export function openStore(env: WorkerMailEnv, database: Database, log: Logger): KeyValueStore {
+export function openStore(env: WorkerEnv, database: Database, log: Logger): KeyValueStore {
   const { kind } = resolveQueueBackend(env);
   if (kind === "redis" && env.REDIS_URL !== undefined) return createRedisStore({ url: env.REDIS_URL, log });
-  return createPostgresStore({ pool: database.pool });
+  return createPostgresStore({ pool: database.pool, log });
+}
+
+/** The probes and metrics of a worker: ready when database, queue and store answer and it is not draining. */
+export function startHealth(
+  env: WorkerEnv,
+  deps: { database: Database; backend: QueueBackend; store: KeyValueStore; metrics: Metrics; log: Logger; isDraining: () => boolean },
+): Promise<HealthServer> {
+  const { database, backend, store, metrics, log, isDraining } = deps;
+  const checks = { database: () => database.ping(), queue: () => backend.ping(), store: () => store.ping() };
+  return startHealthServer({ host: env.HEALTH_HOST, port: env.HEALTH_PORT, log, metrics, checks, isDraining });
 }

@@ -1,30 +1,26 @@
-import type { Consumer } from "@toolctrl/consumer/define";
 import { BACKOFF_MINUTES } from "@toolctrl/outbox-drainer/backoff";
 import type { ProcessEntry } from "@toolctrl/outbox-drainer/registry";
 import { assertResultTtlCoversHorizon } from "@toolctrl/outbox-receiver/horizon";
 import type { QueueBackend } from "@toolctrl/queue/port";
-import type { WorkerGeneralEnv } from "./env.ts";
+import type { WorkerEnv } from "./env.ts";
 
 /** For waiting in the queue and slow handlers, s. */
 const MARGIN_SECONDS = 600;
 
-/** What this process says of itself in the register of live processes. */
-export function processEntry(env: WorkerGeneralEnv, app: string, backend: QueueBackend, consumers: readonly Consumer[]): ProcessEntry {
-  return {
-    app,
-    vote: env.OUTBOX_PULL_WORKER,
-    drains: env.OUTBOX_DISPATCHER_ENABLED,
-    queueBackend: backend.kind,
-    queuePrefix: backend.prefix,
-    queues: [...consumers.map((consumer) => consumer.queue), "toolctrl.maintenance"],
-  };
+/** What a process says of itself in the register of live processes: which app, whether it drains, which queues it serves. */
+export function processEntry(
+  env: WorkerEnv,
+  backend: QueueBackend,
+  self: { app: string; drains: boolean; queues: readonly string[] },
+): ProcessEntry {
+  return { ...self, vote: env.OUTBOX_PULL_WORKER, queueBackend: backend.kind, queuePrefix: backend.prefix };
 }
 
 /**
  * How long the receiver remembers.
  * @throws CodedError `RECEIVER.TTL_TOO_SHORT` when a result would end before the last retry of its event.
  */
-export function receiverSettings(env: WorkerGeneralEnv): { ttlSeconds: number; claimTtlMs: number } {
+export function receiverSettings(env: WorkerEnv): { ttlSeconds: number; claimTtlMs: number } {
   assertResultTtlCoversHorizon({
     resultTtlSeconds: env.OUTBOX_RESULT_TTL_SECONDS,
     dispatcher: { maxRetries: env.OUTBOX_MAX_RETRIES, backoffMinutes: BACKOFF_MINUTES, leaseMs: env.OUTBOX_LEASE_MS },
