@@ -31,7 +31,6 @@ export async function startDispatcher(env: WorkerGeneralEnv, deps: DispatcherDep
     settings: {
       intervalMs: env.OUTBOX_DISPATCH_INTERVAL_MS,
       batchSize: env.OUTBOX_DISPATCH_BATCH_SIZE,
-      concurrency: env.OUTBOX_DISPATCH_CONCURRENCY,
       maxRetries: env.OUTBOX_MAX_RETRIES,
       leaseMs: env.OUTBOX_LEASE_MS,
       crashBudget: env.OUTBOX_CRASH_BUDGET,

@@ -4,8 +4,6 @@ export interface DispatcherSettings {
   readonly intervalMs: number;
   /** Events claimed at most by one claim. */
   readonly batchSize: number;
-  /** Entries added one by one at a time, when a bulk add had to be taken apart. */
-  readonly concurrency: number;
   /** Failures an event may have before the next one is its last. */
   readonly maxRetries: number;
   /** Life of a claim. */

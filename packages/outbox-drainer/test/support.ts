@@ -15,7 +15,6 @@ import type { DispatcherSettings } from "../src/settings.ts";
 export const SETTINGS: DispatcherSettings = {
   intervalMs: 1000,
   batchSize: 100,
-  concurrency: 10,
   maxRetries: 6,
   leaseMs: 60_000,
   crashBudget: 6,

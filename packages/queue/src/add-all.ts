@@ -9,9 +9,15 @@ import type { AddResult, NewJob } from "./port.ts";
 const OK: AddResult = { ok: true };
 /** Most jobs of one pipeline: bounds the memory of a request, and how long the server runs nothing else. */
 const CHUNK = 1000;
-const SINGLE_ADDS_AT_ONCE = 10;
 /** How long a fresh disconnection is waited out before the adds fail. */
 const RECONNECT_WAIT_MS = 1000;
+
+interface AddLimits {
+  /** Bound of one request, ms. */
+  readonly addTimeoutMs: number;
+  /** Entries added one by one at a time. */
+  readonly addConcurrency: number;
+}
 
 interface Batch {
   readonly queue: QueueName;
@@ -26,11 +32,11 @@ interface Batch {
  * A bulk add is not atomic and one bad entry ends it, so after a failure the entries are added one by one, with bounded concurrency;
  * ids are deterministic, so an entry that had been added already is not added twice. While the server is away nothing is tried twice.
  */
-export function createAddAll(driver: QueueDriver, addTimeoutMs: number): (jobs: readonly NewJob[]) => Promise<AddResult[]> {
+export function createAddAll(driver: QueueDriver, limits: AddLimits): (jobs: readonly NewJob[]) => Promise<AddResult[]> {
   return async (jobs) => {
     const results: AddResult[] = Array.from({ length: jobs.length });
     const sends: Promise<void>[] = [];
-    for (const batch of groupByQueue(jobs, results)) sends.push(sendBatch(driver, batch, results, addTimeoutMs));
+    for (const batch of groupByQueue(jobs, results)) sends.push(sendBatch(driver, batch, results, limits));
     await Promise.all(sends);
     return results;
   };
@@ -65,10 +71,10 @@ function jobProblem(job: NewJob): string | null {
   return type === "undefined" || type === "function" || type === "symbol" ? `data to be JSON, got ${type}` : null;
 }
 
-async function sendBatch(driver: QueueDriver, batch: Batch, results: AddResult[], addTimeoutMs: number): Promise<void> {
+async function sendBatch(driver: QueueDriver, batch: Batch, results: AddResult[], limits: AddLimits): Promise<void> {
   for (let from = 0; from < batch.entries.length; from += CHUNK) {
     const to = Math.min(from + CHUNK, batch.entries.length);
-    const down = await sendChunk({ driver, batch, results, addTimeoutMs, from, to });
+    const down = await sendChunk({ driver, batch, results, limits, from, to });
     if (down === undefined) continue;
     return fill(results, batch.places, to, batch.places.length, { ok: false, error: down.error });
   }
@@ -78,14 +84,15 @@ interface Chunk {
   readonly driver: QueueDriver;
   readonly batch: Batch;
   readonly results: AddResult[];
-  readonly addTimeoutMs: number;
+  readonly limits: AddLimits;
   readonly from: number;
   readonly to: number;
 }
 
 /** Returns the failure when the server is away, so that the chunks behind need not be tried. */
 async function sendChunk(chunk: Chunk): Promise<ClassifiedFailure | undefined> {
-  const { driver, batch, results, addTimeoutMs, from, to } = chunk;
+  const { driver, batch, results, from, to } = chunk;
+  const { addTimeoutMs } = chunk.limits;
   const deadline = performance.now() + addTimeoutMs;
   try {
     if (!driver.isUsable()) await driver.untilUsable(Math.min(RECONNECT_WAIT_MS, addTimeoutMs / 2));
@@ -104,7 +111,8 @@ async function sendChunk(chunk: Chunk): Promise<ClassifiedFailure | undefined> {
 }
 
 async function addOneByOne(chunk: Chunk, deadline: number): Promise<ClassifiedFailure | undefined> {
-  const { driver, batch, results, addTimeoutMs, to } = chunk;
+  const { driver, batch, results, to } = chunk;
+  const { addTimeoutMs, addConcurrency } = chunk.limits;
   let next = chunk.from;
   let down: ClassifiedFailure | undefined;
   const addNext = async (): Promise<void> => {
@@ -129,7 +137,7 @@ async function addOneByOne(chunk: Chunk, deadline: number): Promise<ClassifiedFa
       return { ok: false, error: failed.error };
     }
   };
-  await Promise.all(Array.from({ length: SINGLE_ADDS_AT_ONCE }, addNext));
+  await Promise.all(Array.from({ length: addConcurrency }, addNext));
   return down;
 }
 

@@ -38,7 +38,7 @@ function countingDriver(script: Script) {
       throw unreachableError("no server");
     },
   } as unknown as QueueDriver;
-  return { calls, addAll: createAddAll(driver, 1000) };
+  return { calls, addAll: createAddAll(driver, { addTimeoutMs: 1000, addConcurrency: 10 }) };
 }
 
 const jobs = (count: number, queue: NewJob["queue"] = "outbox.audit"): NewJob[] =>

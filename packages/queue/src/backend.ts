@@ -39,7 +39,7 @@ export async function createQueueBackend(options: QueueBackendOptions): Promise<
 function assemble(driver: QueueDriver, settings: QueueSettings): QueueBackend {
   const { addTimeoutMs } = settings;
   const workers = new Set<QueueWorker>();
-  const addAll = createAddAll(driver, addTimeoutMs);
+  const addAll = createAddAll(driver, settings);
   let closing: Promise<void> | undefined;
   const closed = () => unreachableError("a backend that has been closed");
   const request = async <T>(what: string, run: () => Promise<T>): Promise<T> => {

@@ -24,6 +24,8 @@ export interface QueueBackendOptions {
   readonly log: QueueLog;
   /** Bound of one add, and of every other request of a producer, ms. */
   readonly addTimeoutMs?: number | undefined;
+  /** Entries added one by one at a time, after a bulk add had to be taken apart; default 10. */
+  readonly addConcurrency?: number | undefined;
   readonly keep?: { readonly completed?: KeepFinished; readonly failed?: KeepFinished } | undefined;
   /** How long a worker's hold on a job lasts without renewal, ms. */
   readonly lockMs?: number | undefined;
@@ -37,6 +39,7 @@ export interface QueueSettings {
   readonly backoffMs: number;
   readonly log: QueueLog;
   readonly addTimeoutMs: number;
+  readonly addConcurrency: number;
   readonly keepCompleted: KeepFinished;
   readonly keepFailed: KeepFinished;
   readonly lockMs: number;
@@ -58,6 +61,7 @@ export function queueSettings(options: QueueBackendOptions): QueueSettings {
     backoffMs: whole("backoffMs", options.backoffMs, 0, 86_400_000),
     log: options.log,
     addTimeoutMs: whole("addTimeoutMs", options.addTimeoutMs ?? 5000, 100, 60_000),
+    addConcurrency: whole("addConcurrency", options.addConcurrency ?? 10, 1, 1000),
     keepCompleted: keep("keep.completed", options.keep?.completed ?? { ageSeconds: DAY_SECONDS, count: KEEP_COMPLETED[options.kind] }),
     keepFailed: keep("keep.failed", options.keep?.failed ?? { ageSeconds: 30 * DAY_SECONDS, count: 5000 }),
     lockMs: whole("lockMs", options.lockMs ?? 30_000, 200, 3_600_000),

@@ -32,6 +32,7 @@ export async function openBackend(env: WorkerEnv, log: Logger): Promise<QueueBac
     prefix: env.QUEUE_PREFIX,
     attempts: env.OUTBOX_RECEIVER_ATTEMPTS,
     backoffMs: env.OUTBOX_RECEIVER_BACKOFF_MS,
+    addConcurrency: env.OUTBOX_DISPATCH_CONCURRENCY,
     log,
   });
   await checkClock(backend, log);
