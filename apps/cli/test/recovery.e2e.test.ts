@@ -120,7 +120,7 @@ test("a DONE range whose jobs a flush of Redis lost is requeued, and each event 
     pool: database.pool,
     router: createRouter(),
     backend,
-    settings: { intervalMs: 1000, batchSize: 100, concurrency: 10, maxRetries: 6, leaseMs: 60_000, crashBudget: 6 },
+    settings: { intervalMs: 1000, batchSize: 100, maxRetries: 6, leaseMs: 60_000, crashBudget: 6 },
     metrics: createMetrics({ processMetrics: false }),
     alerts: createAlerts({ app: "test", log }),
     log,
