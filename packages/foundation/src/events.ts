@@ -5,43 +5,47 @@ import type { JsonObject, JsonValue } from "./json.ts";
 
 const address = z.string().min(3).max(320);
 
-/** A mail, rendered from a Liquid template by the consumer `mail-render` and sent by `email-send`. */
+/** A mail, rendered from a Liquid template by the consumer `mail-render` and sent by `email-send`. The descriptions are for the docs. */
 export const mailMessageSchema = z
   .strictObject({
-    to: z.union([address, z.array(address).min(1).max(50)]),
-    from: address.optional(),
-    replyTo: address.optional(),
-    subject: z.string().min(1).max(1000),
-    /** Liquid; values are put in as they are. */
-    text: z.string().max(200_000).optional(),
-    /** Liquid; values are HTML-escaped. */
-    html: z.string().max(200_000).optional(),
-    /** What the templates can see. */
-    data: z.record(z.string(), z.json()).default({}),
+    to: z.union([address, z.array(address).min(1).max(50)]).describe("Each entry is exactly one plain address"),
+    from: address.optional().describe("Sender; without it the app's `MAIL_FROM`"),
+    replyTo: address.optional().describe("Where answers go"),
+    subject: z.string().min(1).max(1000).describe("Liquid; values are put in as they are"),
+    text: z.string().max(200_000).optional().describe("Liquid; values are put in as they are. A mail has `text`, `html` or both"),
+    html: z.string().max(200_000).optional().describe("Liquid; values are HTML-escaped"),
+    data: z.record(z.string(), z.json()).default({}).describe("What the templates can see"),
   })
   .refine((mail) => mail.text !== undefined || mail.html !== undefined, {
     error: "expected a text or an html template, got neither",
     path: ["text"],
-  });
+  })
+  .describe("A mail, rendered from Liquid templates and sent by SMTP.");
 
 /** An in-app notification; `recipientId` null is for everybody of the tenant. */
-export const notificationMessageSchema = z.strictObject({
-  recipientId: z.string().min(1).max(200).nullable(),
-  title: z.string().min(1).max(500),
-  body: z.string().max(20_000).default(""),
-});
+export const notificationMessageSchema = z
+  .strictObject({
+    recipientId: z.string().min(1).max(200).nullable().describe("Who sees it; null is everybody of the tenant"),
+    title: z.string().min(1).max(500).describe("Plain text"),
+    body: z.string().max(20_000).default("").describe("Plain text"),
+  })
+  .describe("An in-app notification: a row of `Notification`.");
 
 /** An entry of the tenant's audit chain. */
-export const auditEntrySchema = z.strictObject({
-  actor: z.string().min(1).max(200),
-  action: z.string().min(1).max(200),
-  object: z.string().min(1).max(200),
-  recordId: z.string().min(1).max(200),
-  data: z.json().default(null),
-});
+export const auditEntrySchema = z
+  .strictObject({
+    actor: z.string().min(1).max(200).describe("Who did it"),
+    action: z.string().min(1).max(200).describe("What was done"),
+    object: z.string().min(1).max(200).describe("To what kind of record"),
+    recordId: z.string().min(1).max(200).describe("To which record"),
+    data: z.json().default(null).describe("What else is worth keeping"),
+  })
+  .describe("An entry of the tenant's audit chain.");
 
 /** What a webhook endpoint receives in `data`; endpoints subscribe by event type. */
-export const webhookMessageSchema = z.record(z.string(), z.json());
+export const webhookMessageSchema = z
+  .record(z.string(), z.json())
+  .describe("What the tenant's webhook endpoints receive as `data`; they subscribe by event type.");
 
 /**
  * The payload type of each known event type. Product apps add theirs by module augmentation, and register a schema with

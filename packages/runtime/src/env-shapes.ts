@@ -90,12 +90,12 @@ export const outboxEnv = {
     min: 10,
     max: 60 * 60 * 1000,
     fallback: 2000,
-    about: "Longest wait (ms) for a row lock inside an attempt",
+    about: "Longest wait (ms) for a row lock inside a drainer's attempt; no drainer runs attempts yet, handing off takes none",
   }),
   OUTBOX_PULL_WORKER: choice({
     values: ["false", "shadow", "true"],
     fallback: "false",
-    about: "This process's vote for the pull worker; shadow only compares",
+    about: "This process's vote on the drainer, kept in the register of live processes; the batch dispatcher is the only one so far",
   }),
 };
 

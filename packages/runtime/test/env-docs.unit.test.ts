@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { z } from "zod";
-import { databaseEnv, describeEnv, outboxEnv, processEnv, queueEnv, receiverEnv, renderEnvTable, workerEnv } from "../src/env.ts";
+import { databaseEnv, describeEnv, outboxEnv, processEnv, queueEnv, receiverEnv, workerEnv } from "../src/env.ts";
 
 const SECTIONS: Array<[title: string, shape: z.ZodRawShape]> = [
   ["Every process", processEnv],
@@ -11,21 +11,6 @@ const SECTIONS: Array<[title: string, shape: z.ZodRawShape]> = [
   ["worker-general", workerEnv("general")],
   ["worker-mail", workerEnv("mail")],
 ];
-
-function renderPage(): string {
-  const sections = SECTIONS.map(([title, shape]) => `## ${title}\n\n${renderEnvTable(describeEnv(shape))}`);
-  const intro = [
-    "# Environment",
-    "Generated from the schemas of `@toolctrl/runtime/env`; after a change there, `vitest run packages/runtime/test/env-docs.unit.test.ts -u` writes it again.",
-    "A wrong value stops the process at its start, with every problem in one message; it is never replaced by the default.",
-    "An empty value of a variable whose default is *unset* counts as unset. Variables of one app alone are in that app's README.",
-  ];
-  return [...intro, ...sections].join("\n\n") + "\n";
-}
-
-test("docs/reference/env.md is what the schemas say", async () => {
-  await expect(renderPage()).toMatchFileSnapshot("../../../docs/reference/env.md");
-});
 
 test("every variable says what it is for and what it accepts", () => {
   for (const variable of SECTIONS.flatMap(([, shape]) => describeEnv(shape))) {
