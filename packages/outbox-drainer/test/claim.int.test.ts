@@ -1,5 +1,5 @@
 import { randomUUID } from "node:crypto";
-import pg from "pg";
+import type pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { claimDueEvents, type Claim } from "../src/sql/claim-due-events.ts";
 import { reclaimExpiredEvent } from "../src/sql/reclaim-expired-event.ts";

@@ -27,10 +27,11 @@ describe("the register of live processes", () => {
     const results = await Promise.allSettled(
       Array.from({ length: 10 }, (_, index) => registerProcess(database.pool, entry({ queuePrefix: index % 2 === 0 ? "{a}" : "{b}" }), silentLog)),
     );
-    onTestFinished(async () => void (await Promise.all(results.map((result) => (result.status === "fulfilled" ? result.value.close() : undefined)))));
+    const registered = results.filter((result) => result.status === "fulfilled").map((result) => result.value);
+    onTestFinished(async () => void (await Promise.all(registered.map((process) => process.close()))));
     const { rows } = await database.pool.query(`SELECT DISTINCT "queuePrefix" FROM "OutboxDrainer"`);
     expect(rows).toHaveLength(1);
-    expect(results.filter((result) => result.status === "fulfilled")).toHaveLength(5);
+    expect(registered).toHaveLength(5);
   });
 
   test("a process that left, or ran out, clashes with nobody", async () => {
