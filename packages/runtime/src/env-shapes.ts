@@ -62,6 +62,12 @@ export const queueEnv = {
     fallback: "{toolctrl}",
     about: "Prefix of every queue key; the same in every process of an installation",
   }),
+  QUEUE_LOCK_MS: integer({
+    min: 1000,
+    max: 60 * 60 * 1000,
+    fallback: 30_000,
+    about: "How long (ms) a job stays with a worker that has gone silent; another one then starts it",
+  }),
 };
 
 /** The drainer. */

@@ -32,6 +32,8 @@ export async function openBackend(env: WorkerEnv, log: Logger): Promise<QueueBac
     prefix: env.QUEUE_PREFIX,
     attempts: env.OUTBOX_RECEIVER_ATTEMPTS,
     backoffMs: env.OUTBOX_RECEIVER_BACKOFF_MS,
+    lockMs: env.QUEUE_LOCK_MS,
+    stalledCheckMs: Math.floor(env.QUEUE_LOCK_MS / 2),
     addConcurrency: env.OUTBOX_DISPATCH_CONCURRENCY,
     log,
   });
