@@ -1,5 +1,6 @@
 import { loadEnv, workerEnv } from "@toolctrl/runtime/env";
 import { workerShape } from "@toolctrl/worker/env";
+import { RETRY_HORIZON_RULE } from "@toolctrl/worker/settings";
 import { z } from "zod";
 
 /** What worker-general reads from its environment; docs/reference/env.md lists it. */
@@ -9,5 +10,5 @@ export type WorkerGeneralEnv = z.output<typeof workerGeneralEnv>;
 
 /** @throws CodedError `ENV.INVALID` listing every problem at once. */
 export function readEnv(source: Readonly<Record<string, string | undefined>> = process.env): WorkerGeneralEnv {
-  return loadEnv(workerGeneralEnv, source);
+  return loadEnv(workerGeneralEnv, source, [RETRY_HORIZON_RULE]);
 }

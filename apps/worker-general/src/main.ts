@@ -2,6 +2,7 @@ import { startConsumers } from "@toolctrl/consumer/run";
 import { createRouter } from "@toolctrl/event-router/router";
 import { registerProcess } from "@toolctrl/outbox-drainer/registry";
 import { createAlerts } from "@toolctrl/runtime/alerts";
+import { envOrExit } from "@toolctrl/runtime/env";
 import { createLogger } from "@toolctrl/runtime/logger";
 import { createMetrics } from "@toolctrl/runtime/metrics";
 import { runUntilSignal } from "@toolctrl/runtime/run";
@@ -15,7 +16,7 @@ import { MAINTENANCE_QUEUE, startMaintenance } from "./start-maintenance.ts";
 import { startSampling } from "./start-sampling.ts";
 
 const APP = "worker-general";
-const env = readEnv();
+const env = envOrExit(readEnv);
 const log = createLogger({ app: APP, level: env.LOG_LEVEL });
 
 void runUntilSignal(

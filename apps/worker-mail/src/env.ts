@@ -1,5 +1,6 @@
-import { integer, loadEnv, optionalChoice, optionalText, text, url, workerEnv } from "@toolctrl/runtime/env";
+import { integer, lessThan, loadEnv, optionalChoice, optionalText, text, url, workerEnv, type EnvRule } from "@toolctrl/runtime/env";
 import { workerShape } from "@toolctrl/worker/env";
+import { RETRY_HORIZON_RULE } from "@toolctrl/worker/settings";
 import { z } from "zod";
 
 const ADDRESS = /^[^\s@,;<>()"]{1,64}@[A-Za-z0-9.-]{1,253}$/;
@@ -64,21 +65,18 @@ export const mailEnv = {
 };
 
 /** What worker-mail reads from its environment; docs/reference/env.md lists it. */
-export const workerMailEnv = z
-  .object({ ...workerShape, ...workerEnv("mail"), ...mailEnv })
-  // A call that outlives an unrenewed claim would still be running when the next delivery takes it for dead.
-  .refine((env) => env.MAIL_SEND_DEADLINE_MS < env.OUTBOX_CLAIM_TTL_MS, {
-    path: ["MAIL_SEND_DEADLINE_MS"],
-    error: "expected less than OUTBOX_CLAIM_TTL_MS",
-  })
-  .refine((env) => env.WEBHOOK_DEADLINE_MS < env.OUTBOX_CLAIM_TTL_MS, {
-    path: ["WEBHOOK_DEADLINE_MS"],
-    error: "expected less than OUTBOX_CLAIM_TTL_MS",
-  });
+export const workerMailEnv = z.object({ ...workerShape, ...workerEnv("mail"), ...mailEnv });
+
+// A call that outlives an unrenewed claim would still be running when the next delivery takes it for dead.
+const RULES: readonly EnvRule[] = [
+  lessThan("MAIL_SEND_DEADLINE_MS", "OUTBOX_CLAIM_TTL_MS"),
+  lessThan("WEBHOOK_DEADLINE_MS", "OUTBOX_CLAIM_TTL_MS"),
+  RETRY_HORIZON_RULE,
+];
 
 export type WorkerMailEnv = z.output<typeof workerMailEnv>;
 
 /** @throws CodedError `ENV.INVALID` listing every problem at once. */
 export function readEnv(source: Readonly<Record<string, string | undefined>> = process.env): WorkerMailEnv {
-  return loadEnv(workerMailEnv, source);
+  return loadEnv(workerMailEnv, source, RULES);
 }

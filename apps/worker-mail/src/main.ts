@@ -2,6 +2,7 @@ import { startConsumers } from "@toolctrl/consumer/run";
 import { registerProcess } from "@toolctrl/outbox-drainer/registry";
 import { createAlerts } from "@toolctrl/runtime/alerts";
 import { createGuardedHttp } from "@toolctrl/runtime/guarded-http";
+import { envOrExit } from "@toolctrl/runtime/env";
 import { createLogger } from "@toolctrl/runtime/logger";
 import { createMetrics } from "@toolctrl/runtime/metrics";
 import { runUntilSignal } from "@toolctrl/runtime/run";
@@ -12,7 +13,7 @@ import { readEnv } from "./env.ts";
 import { allowedTargets } from "./settings.ts";
 
 const APP = "worker-mail";
-const env = readEnv();
+const env = envOrExit(readEnv);
 const log = createLogger({ app: APP, level: env.LOG_LEVEL });
 
 void runUntilSignal(

@@ -36,17 +36,21 @@ export const ENV_RULES: readonly EnvRule[] = [
   },
   {
     // A lock wait longer than the lease would outlive its own claim.
-    names: ["OUTBOX_LOCK_TIMEOUT_MS", "OUTBOX_LEASE_MS"],
-    check: (values) => atMost(values, "OUTBOX_LOCK_TIMEOUT_MS", 1, "OUTBOX_LEASE_MS", 1),
+    ...lessThan("OUTBOX_LOCK_TIMEOUT_MS", "OUTBOX_LEASE_MS"),
   },
   {
     // A result that is forgotten while its claim may still be live would let the handler run again.
-    names: ["OUTBOX_CLAIM_TTL_MS", "OUTBOX_RESULT_TTL_SECONDS"],
-    check: (values) => atMost(values, "OUTBOX_CLAIM_TTL_MS", 1, "OUTBOX_RESULT_TTL_SECONDS", 1000),
+    ...lessThan("OUTBOX_CLAIM_TTL_MS", "OUTBOX_RESULT_TTL_SECONDS", 1000),
   },
 ];
 
-function atMost(values: EnvValues, name: string, scale: number, limit: string, limitScale: number): string | null {
-  if (Number(values[name]) * scale < Number(values[limit]) * limitScale) return null;
-  return `${name}: expected less than ${limit} (${String(values[limit])}), got ${String(values[name])}`;
+/** The rule that one number is less than another, which counts `limitScale` times as much. */
+export function lessThan(name: string, limit: string, limitScale = 1): EnvRule {
+  return {
+    names: [name, limit],
+    check: (values) => {
+      if (Number(values[name]) < Number(values[limit]) * limitScale) return null;
+      return `${name}: expected less than ${limit} (${String(values[limit])}), got ${String(values[name])}`;
+    },
+  };
 }

@@ -1,7 +1,9 @@
+import { describeError } from "@toolctrl/foundation/errors";
 import { BACKOFF_MINUTES } from "@toolctrl/outbox-drainer/backoff";
 import type { ProcessEntry } from "@toolctrl/outbox-drainer/registry";
 import { assertResultTtlCoversHorizon } from "@toolctrl/outbox-receiver/horizon";
 import type { QueueBackend } from "@toolctrl/queue/port";
+import type { EnvRule } from "@toolctrl/runtime/env";
 import type { WorkerEnv } from "./env.ts";
 
 /** For waiting in the queue and slow handlers, s. */
@@ -29,3 +31,23 @@ export function receiverSettings(env: WorkerEnv): { ttlSeconds: number; claimTtl
   });
   return { ttlSeconds: env.OUTBOX_RESULT_TTL_SECONDS, claimTtlMs: env.OUTBOX_CLAIM_TTL_MS };
 }
+
+/** The same as a problem of the environment, so that it is listed with the others. */
+export const RETRY_HORIZON_RULE: EnvRule = {
+  names: [
+    "OUTBOX_RESULT_TTL_SECONDS",
+    "OUTBOX_CLAIM_TTL_MS",
+    "OUTBOX_MAX_RETRIES",
+    "OUTBOX_LEASE_MS",
+    "OUTBOX_RECEIVER_ATTEMPTS",
+    "OUTBOX_RECEIVER_BACKOFF_MS",
+  ],
+  check(values) {
+    try {
+      receiverSettings(values as WorkerEnv);
+      return null;
+    } catch (error) {
+      return `OUTBOX_RESULT_TTL_SECONDS: ${describeError(error)}`;
+    }
+  },
+};
