@@ -5,7 +5,7 @@ import { createAlerts } from "@toolctrl/runtime/alerts";
 import { envOrExit } from "@toolctrl/runtime/env";
 import { createLogger } from "@toolctrl/runtime/logger";
 import { createMetrics } from "@toolctrl/runtime/metrics";
-import { runUntilSignal } from "@toolctrl/runtime/run";
+import { runUntilSignal, together } from "@toolctrl/runtime/run";
 import { openBackend, openDatabase, openStore, startHealth } from "@toolctrl/worker/resources";
 import { processEntry, receiverSettings } from "@toolctrl/worker/settings";
 import { createAuditConsumer } from "./consumers/create-audit-consumer.ts";
@@ -36,9 +36,8 @@ void runUntilSignal(
     scope.add("registry", await registerProcess(pool, processEntry(env, backend, self), log));
     scope.add("health", await startHealth(env, { ...shared, isDraining: scope.isStopping }));
 
-    scope.add("dispatcher", await startDispatcher(env, { ...shared, app: APP, router: createRouter() }));
-    scope.add("consumers", startConsumers({ ...shared, consumers, receiver }));
-    scope.add("maintenance", startMaintenance(env, shared));
+    const dispatcher = await startDispatcher(env, { ...shared, app: APP, router: createRouter() });
+    scope.add("work", together(dispatcher, startConsumers({ ...shared, consumers, receiver }), startMaintenance(env, shared)));
     scope.add("sampling", startSampling(shared));
   },
   { graceMs: env.SHUTDOWN_GRACE_MS, log },

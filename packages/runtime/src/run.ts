@@ -1,3 +1,4 @@
+import { describeError } from "@toolctrl/foundation/errors";
 import { withDeadline } from "./deadline.ts";
 import type { Logger } from "./logger.ts";
 
@@ -14,6 +15,17 @@ export interface Scope {
   isStopping(): boolean;
   /** Stops as a signal does, for a process whose work is done; it exits with `exitCode`. */
   finish(exitCode: number): void;
+}
+
+/** Resources that stop at the same time: none of them takes new work while another one still finishes its own. */
+export function together(...resources: Closable[]): Closable {
+  return {
+    async close(graceMs) {
+      const ends = await Promise.allSettled(resources.map((resource) => resource.close(graceMs)));
+      const errors = ends.flatMap((end) => (end.status === "rejected" ? [end.reason as unknown] : []));
+      if (errors.length > 0) throw new AggregateError(errors, errors.map((error) => describeError(error)).join("; "));
+    },
+  };
 }
 
 /** Kept back for each resource that still waits for its turn, so that one that hangs does not leave the others without time. */
