@@ -17,6 +17,9 @@ export { violatedConstraint } from "./violated-constraint.ts";
 /** The limits of Prisma's interactive transactions, ms. No handler runs in one; `timeout` is for a product's own short work. */
 export const PRISMA_TRANSACTION_LIMITS = { maxWait: CONNECTION_LIMITS.connectTimeoutMs, timeout: 10_000 };
 
+/** Less than a readiness check waits, so that its answer is the reason and not "no answer". */
+const PING_MS = 1_200;
+
 export interface DatabaseOptions {
   readonly url: string;
   /** A URL that bypasses a pooler; the wake-up hints use it. */
@@ -55,7 +58,7 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
     pool,
     prisma,
     close: (graceMs = 5_000) => (closing ??= closeAll(graceMs)),
-    ping: async () => void (await pool.query("SELECT 1")),
+    ping: () => pool.ping(PING_MS),
   };
 
   async function closeAll(graceMs: number): Promise<void> {

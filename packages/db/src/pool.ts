@@ -25,6 +25,19 @@ export class BoundedPool extends pg.Pool {
     return undefined;
   }
 
+  /** @throws CodedError `DB.POOL_TIMEOUT` when there is no answer within `ms`, however long other statements may wait. */
+  async ping(ms: number): Promise<void> {
+    let timer: NodeJS.Timeout | undefined;
+    const late = new Promise<never>((_resolve, reject) => {
+      timer = setTimeout(() => reject(this.#timeout(ms)), ms);
+    });
+    try {
+      await Promise.race([this.query("SELECT 1"), late]);
+    } finally {
+      clearTimeout(timer);
+    }
+  }
+
   /** Ends the pool: waits `graceMs` for running statements, then breaks their connections. Safe to call twice. */
   async endWithin(graceMs: number): Promise<void> {
     if (this.ending) return;
@@ -40,12 +53,17 @@ export class BoundedPool extends pg.Pool {
 
   #named(error: unknown): Error {
     if (error instanceof Error && /timeout/i.test(error.message) && /connect/i.test(error.message)) {
-      return new CodedError("DB.POOL_TIMEOUT", `expected a database connection within ${this.#facts.waitedMs} ms, got none`, {
-        facts: { ...this.#facts, total: this.totalCount, idle: this.idleCount, waiting: this.waitingCount },
-        cause: error,
-      });
+      return this.#timeout(this.#facts.waitedMs, error);
     }
     return error instanceof Error ? error : new Error(String(error));
+  }
+
+  #timeout(waitedMs: number, cause?: Error): CodedError {
+    const counts = { total: this.totalCount, idle: this.idleCount, waiting: this.waitingCount };
+    return new CodedError("DB.POOL_TIMEOUT", `expected a database connection within ${waitedMs} ms, got none`, {
+      facts: { ...this.#facts, waitedMs, ...counts },
+      cause,
+    });
   }
 }
 
