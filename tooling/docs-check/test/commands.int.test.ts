@@ -1,0 +1,90 @@
+import { join } from "node:path";
+import { PassThrough } from "node:stream";
+import { pathToFileURL } from "node:url";
+import { createDatabase, type Database } from "@toolctrl/db/client";
+import { publishOutboxEvent } from "@toolctrl/db/outbox";
+import { createRedisNamespace } from "@toolctrl/testkit/redis-server";
+import { createEmptyDatabase } from "@toolctrl/testkit/template-db";
+import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
+import { commandsOf, RUN_ELSEWHERE, wordsOf } from "../src/commands.ts";
+import { listGuides, readText, ROOT } from "../src/repository.ts";
+
+/** Runs the CLI in this process, as its own main file does, without a terminal. */
+async function runCli(args: readonly string[]): Promise<{ code: number; out: string; err: string }> {
+  const cli = (await import(pathToFileURL(join(ROOT, "apps/cli/src/run-cli.ts")).href)) as {
+    runCli(args: readonly string[], io: object): Promise<number>;
+  };
+  const [out, err] = [new PassThrough(), new PassThrough()];
+  const code = await cli.runCli(args, { out, err, in: process.stdin, canAsk: false });
+  return { code, out: String(out.read() ?? ""), err: String(err.read() ?? "") };
+}
+
+const documented = listGuides().flatMap(commandsOf);
+const commands = [...new Map(documented.map((entry) => [entry.command, entry])).values()];
+const CLI = "pnpm toolctrl-cli ";
+const operated = commands.filter(({ command }) => command.startsWith(CLI));
+
+describe("every command of README and guides", () => {
+  test("is run by a test", () => {
+    const unknown = commands.filter(({ command }) => !command.startsWith(CLI) && !Object.hasOwn(RUN_ELSEWHERE, command));
+    expect(unknown).toEqual([]);
+    expect(operated.length).toBeGreaterThan(12);
+  });
+
+  test.each(Object.entries(RUN_ELSEWHERE))("`%s` is run by the test that is named for it", (_command, { file, title }) => {
+    expect(readText(file)).toContain(title);
+  });
+
+  test("that begins with pnpm is a script of the repository", () => {
+    const { scripts } = JSON.parse(readText("package.json")) as { scripts: Record<string, string> };
+    expect(scripts["toolctrl-cli"]).toBe("node --conditions=source apps/cli/src/main.ts");
+  });
+});
+
+describe("every command of the CLI in README and guides does what it is there for", () => {
+  let database: Database;
+
+  beforeAll(async () => {
+    const { url } = await createEmptyDatabase();
+    const redis = createRedisNamespace();
+    vi.stubEnv("DATABASE_URL", url);
+    vi.stubEnv("REDIS_URL", redis.url);
+    vi.stubEnv("QUEUE_PREFIX", redis.prefix);
+    await runCli(["db", "migrate"]);
+    database = await createDatabase({ url, poolMax: 2, app: "test", wakeup: false });
+  });
+  afterAll(async () => {
+    vi.unstubAllEnvs();
+    await database.close();
+  });
+
+  /** A mail event in the state that the command is for. */
+  async function publishFor(command: string): Promise<string> {
+    const payload = { to: "ann@example.com", subject: "Hello", text: "Hello" };
+    const { id } = await database.prisma.$transaction((tx) => publishOutboxEvent(tx, { tenantId: "acme", type: "mail.message.send", payload }));
+    const [, status = "FAILED"] = / outbox (?:cancel|show)/.test(command) ? ["", "PENDING"] : (/--status (\w+)/.exec(command) ?? []);
+    await database.pool.query(
+      `UPDATE "OutboxEvent" SET "status" = $2::"OutboxStatus", "blocksLine" = $2 = 'PENDING', "updatedAt" = clock_timestamp(),
+         "lastErrorCode" = CASE WHEN $2 = 'FAILED' THEN 'QUEUE.REJECTED' END, "lastError" = CASE WHEN $2 = 'FAILED' THEN 'refused' END,
+         "processedAt" = CASE WHEN $2 = 'DONE' THEN clock_timestamp() END WHERE "id" = $1::uuid`,
+      [id, status],
+    );
+    return id;
+  }
+
+  async function statusOf(id: string): Promise<string | undefined> {
+    const { rows } = await database.pool.query<{ status: string }>(`SELECT "status" FROM "OutboxEvent" WHERE "id" = $1::uuid`, [id]);
+    return rows[0]?.status;
+  }
+
+  test.each(operated)("$path:$line $command", async ({ command }) => {
+    const id = await publishFor(command);
+    const before = await statusOf(id);
+    const args = wordsOf(command.slice(CLI.length)).map((word) => (word === "<id>" ? id : word));
+    const { code, out, err } = await runCli(args);
+    expect(code, err).toBe(0);
+    expect(out).not.toBe("");
+    const acts = / outbox (?:requeue|cancel) /.test(command) && !command.includes("--dry-run");
+    expect(await statusOf(id)).toBe(!acts ? before : command.includes(" cancel ") ? "CANCELLED" : "PENDING");
+  });
+});
