@@ -74,8 +74,18 @@ export const queueEnv = {
 export const outboxEnv = {
   OUTBOX_DISPATCHER_ENABLED: flag({ fallback: false, about: "Master switch of the drainer" }),
   OUTBOX_DISPATCH_INTERVAL_MS: integer({ min: 10, max: 60 * 60 * 1000, fallback: 1000, about: "Polling cadence (ms)" }),
-  OUTBOX_DISPATCH_BATCH_SIZE: integer({ min: 1, max: 10_000, fallback: 100, about: "Most events claimed at once; a tick goes on while batches come back full" }),
-  OUTBOX_DISPATCH_CONCURRENCY: integer({ min: 1, max: 1000, fallback: 10, about: "Most claimed events added to the queue one by one at a time, when a bulk add had to be taken apart" }),
+  OUTBOX_DISPATCH_BATCH_SIZE: integer({
+    min: 1,
+    max: 10_000,
+    fallback: 100,
+    about: "Most events claimed at once; a tick goes on while batches come back full",
+  }),
+  OUTBOX_DISPATCH_CONCURRENCY: integer({
+    min: 1,
+    max: 1000,
+    fallback: 10,
+    about: "Most claimed events added to the queue one by one at a time, when a bulk add had to be taken apart",
+  }),
   OUTBOX_MAX_RETRIES: integer({ min: 0, max: 100, fallback: 6, about: "Reported failures an event survives; one more and it is FAILED" }),
   OUTBOX_DONE_RETENTION_HOURS: integer({ min: 1, max: 100 * 366 * 24, fallback: 720, about: "Age (h) at which DONE events are deleted" }),
   OUTBOX_DONE_RETENTION_BATCH_SIZE: clampedInteger({ min: 1, max: 10_000, fallback: 1000, about: "Most rows deleted per retention batch" }),
