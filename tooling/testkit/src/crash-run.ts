@@ -29,12 +29,15 @@ export interface CrashPointRun {
 
 /**
  * What BullMQ sends by the clock rather than because of the product: waiting for jobs, keeping the claims of running ones alive, looking
- * for abandoned ones. Its scripts are told apart by the number and the names of their keys.
+ * for abandoned ones. On Redis its scripts are told apart by the number and the names of their keys, on Postgres by their SQL.
  */
 export const BULLMQ_BACKGROUND: RegExp[] = [
   /^redis: (bzpopmin|ping)\b/i,
   /^redis: eval(sha)? \S+ 2 \S+:lock \S+:stalled\b/i,
   /^redis: eval(sha)? \S+ [19] \S+:stalled\b/i,
+  /^sql: .*\b(LISTEN bullmq_jobs|FROM move_stalled_jobs_to_wait\()/i,
+  /^sql: .*\b(SELECT extend_locks?\(|WITH input AS \(\s+SELECT ids\.job_id, toks\.token)/i,
+  /^sql: .*\b(FROM next_signal\(|SELECT next_delay\(|SELECT\s+EXISTS\(\s+SELECT 1 FROM job WHERE queue = \$1 AND state = 'waiting')/i,
 ];
 
 /** Arguments and environment for a child that is counted, or that dies at its k-th call. */

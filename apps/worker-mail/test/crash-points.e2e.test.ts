@@ -1,0 +1,137 @@
+import { crashConsumers, type CrashJourney } from "@toolctrl/consumer-testkit/crash-journey";
+import { deliver, runConsumers, type BackendKind, type HandedOff, type Installation } from "@toolctrl/consumer-testkit/installation";
+import { createWebhookEndpoint } from "@toolctrl/domain/webhook-endpoints";
+import type { NewJob, QueueBackend } from "@toolctrl/queue/port";
+import { startHttpPeer, type HttpPeer } from "@toolctrl/testkit/http-peer";
+import { startSmtpPeer, type SmtpPeer } from "@toolctrl/testkit/smtp";
+import { waitFor } from "@toolctrl/testkit/wait";
+import { beforeAll, describe, expect, test } from "vitest";
+import { appWith, consumersOf, partOf, type ConsumerName } from "./app.ts";
+import { SECRETS_KEY } from "./harness.ts";
+
+const MAIL: HandedOff = {
+  queue: "outbox.mail",
+  type: "mail.message.send",
+  payload: { to: ["ann@example.test", "bob@example.test"], subject: "Hi", text: "Hello" },
+};
+const WEBHOOK: HandedOff = { queue: "outbox.webhook", type: "webhook.invoice.paid", payload: { invoice: 7 } };
+
+let smtp: SmtpPeer;
+let http: HttpPeer;
+
+beforeAll(async () => {
+  [smtp, http] = await Promise.all([startSmtpPeer(), startHttpPeer()]);
+});
+
+/** What all journeys through this app have in common; `crashing` is the consumer whose process is ended, or all of them at once. */
+function journey(backend: BackendKind, crashing: ConsumerName | "app", about: Pick<CrashJourney, "finishing" | "queues">) {
+  const app = appWith({ smtp, http });
+  return {
+    ...about,
+    app: crashing === "app" ? app : partOf(app, crashing),
+    backend,
+    crashing: crashing === "app" ? about.finishing : [crashing],
+    ports: { [smtp.port]: "smtp", [http.port]: "http" },
+    consumers: (installation: Installation) => consumersOf(installation, app),
+  };
+}
+
+function mailJourney(backend: BackendKind, crashing: ConsumerName | "app"): CrashJourney {
+  return {
+    ...journey(backend, crashing, { finishing: ["mail-render", "email-send"], queues: ["outbox.mail", "toolctrl.email"] }),
+    events: [MAIL],
+    handOver: crashing === "email-send" ? handOverRendered : deliver,
+    check: expectMailOnce,
+  };
+}
+
+const webhookJourney = (): CrashJourney => ({
+  ...journey("redis", "webhook-deliver", { finishing: ["webhook-deliver"], queues: ["outbox.webhook"] }),
+  events: [WEBHOOK],
+  prepare: (installation) => addEndpoint(installation),
+  check: expectWebhookOnce,
+});
+
+/** Renders a mail and hands its sending on only now. */
+async function handOverRendered(installation: Installation, event: HandedOff): Promise<string> {
+  const jobs: NewJob[] = [];
+  const backend: Pick<QueueBackend, "addAll"> = {
+    addAll: async (added) => (jobs.push(...added), added.map(() => ({ ok: true }) as const)),
+  };
+  const { consumers, close } = consumersOf(installation, appWith({ smtp, http }), backend);
+  const running = runConsumers(
+    installation,
+    consumers.filter(({ name }) => name === "mail-render"),
+  );
+  const eventId = await deliver(installation, event);
+  await waitFor(() => jobs.length === 1, { what: "the mail to be rendered" });
+  await running.close(2000);
+  await close();
+  await installation.backend.addAll(jobs);
+  return eventId;
+}
+
+async function addEndpoint({ database, tenantId }: Installation): Promise<void> {
+  const endpoint = { tenantId, url: `http://127.0.0.1:${http.port}/hook`, eventPrefixes: [], secretsKey: SECRETS_KEY };
+  await database.prisma.$transaction((tx) => createWebhookEndpoint(tx, endpoint));
+}
+
+async function expectMailOnce(installation: Installation, [eventId = ""]: readonly string[], run: { crashed: boolean }): Promise<void> {
+  const { pool } = installation.database;
+  const seen = smtp.mails.filter(({ messageId }) => messageId.includes(eventId));
+  expect(new Set(seen.map(({ messageId, to, raw }) => `${messageId} ${to.join()} ${raw}`)).size).toBe(1);
+  expect(seen[0]).toMatchObject({ messageId: `<${eventId}.0@toolctrl.test>`, to: ["ann@example.test", "bob@example.test"] });
+  await expectAccountedFor(installation, eventId, seen.length, run);
+  const { rows } = await pool.query(
+    `SELECT "recipient", "state" FROM "EmailMessage" JOIN "EmailDelivery" d ON d."messageId" = "EmailMessage"."id" ORDER BY "recipient"`,
+  );
+  expect(rows).toEqual(["ann@example.test", "bob@example.test"].map((recipient) => ({ recipient, state: "accepted" })));
+  await expectNoFailure(installation, "outbox.mail", `outbox-${eventId}`);
+  await expectNoFailure(installation, "toolctrl.email", `email-${eventId}`);
+}
+
+async function expectWebhookOnce(installation: Installation, [eventId = ""]: readonly string[], run: { crashed: boolean }): Promise<void> {
+  const seen = http.requests.filter(({ headers }) => String(headers["webhook-id"]).includes(eventId));
+  expect(new Set(seen.map(({ headers, path, text }) => `${String(headers["webhook-id"])} ${path} ${text}`)).size).toBe(1);
+  expect(seen[0]?.headers["webhook-id"]).toBe(eventId);
+  await expectAccountedFor(installation, eventId, seen.length, run);
+  await expectNoFailure(installation, "outbox.webhook", `outbox-${eventId}`);
+}
+
+/** One call, or after a crash a repeat that the event's one intent has recorded as unknown. Caution without a repeat is allowed. */
+async function expectAccountedFor(
+  { database }: Installation,
+  eventId: string,
+  sightings: number,
+  run: { crashed: boolean },
+): Promise<void> {
+  const { rows } = await database.pool.query<{ state: string; attempts: number; unknowns: number }>(
+    `SELECT "state", "attempts", "unknowns" FROM "OutboxIntent" WHERE "eventId" = $1`,
+    [eventId],
+  );
+  const unknowns = rows[0]?.unknowns ?? 0;
+  expect(rows).toEqual([{ state: "sent", attempts: 1 + unknowns, unknowns }]);
+  expect(unknowns).toBeLessThanOrEqual(run.crashed ? 1 : 0);
+  expect(sightings).toBeGreaterThanOrEqual(1);
+  expect(sightings).toBeLessThanOrEqual(1 + unknowns);
+}
+
+/** A crash is no failure of the job's: it must not use an attempt. */
+async function expectNoFailure({ backend }: Installation, queue: HandedOff["queue"], jobId: string): Promise<void> {
+  expect(await backend.find(queue, jobId)).toMatchObject({ state: "completed", failures: 0 });
+}
+
+describe("ended after any call, the effect is there once, or repeated as it was and recorded as unknown:", () => {
+  test.for([
+    { name: "mail-render on Redis", least: 12, step: 1, of: () => mailJourney("redis", "mail-render") },
+    { name: "mail-render on Postgres", least: 12, step: 1, of: () => mailJourney("postgres", "mail-render") },
+    { name: "email-send on Redis", least: 17, step: 1, of: () => mailJourney("redis", "email-send") },
+    { name: "email-send on Postgres", least: 17, step: 1, of: () => mailJourney("postgres", "email-send") },
+    { name: "webhook-deliver on Redis", least: 15, step: 1, of: webhookJourney },
+    { name: "the whole app on the way of a mail, each third call", least: 9, step: 3, of: () => mailJourney("redis", "app") },
+  ])("$name ($least calls at least)", { timeout: 300_000 }, async ({ least, step, of }, { annotate }) => {
+    const points = await crashConsumers(of(), { step });
+    await annotate(`${points.length} crash points`);
+    expect(points.length, `${points.length} crash points`).toBeGreaterThanOrEqual(least);
+  });
+});

@@ -1,0 +1,103 @@
+import type { Consumer } from "@toolctrl/consumer/define";
+import type { QueueName } from "@toolctrl/foundation/queues";
+import { BULLMQ_BACKGROUND } from "@toolctrl/testkit/crash-run";
+import { crashAfterEachCall, type CrashPoint } from "@toolctrl/testkit/crash-suite";
+import { waitFor } from "@toolctrl/testkit/wait";
+import { startApp, type App } from "./app-process.ts";
+import {
+  deliver,
+  isIdle,
+  openInstallation,
+  receiptsOf,
+  runConsumers,
+  type BackendKind,
+  type HandedOff,
+  type Installation,
+} from "./installation.ts";
+import { letLocksRunOut, untilForgotten } from "./locks.ts";
+
+/** Events on their way through one consumer, or through an app. */
+export interface CrashJourney {
+  /** The process that is ended. */
+  readonly app: App;
+  readonly backend: BackendKind;
+  readonly events: readonly HandedOff[];
+  /** The consumers that the process runs; when they have finished the events, its work is done. */
+  readonly crashing: readonly string[];
+  /** All consumers of the events. */
+  readonly finishing: readonly string[];
+  /** The queues the events pass, which are idle in the end. */
+  readonly queues: readonly QueueName[];
+  /** More ports to count: the peers', with a label each. */
+  readonly ports?: Readonly<Record<number, string>>;
+  /** What has to be there before the events. */
+  prepare?(installation: Installation): Promise<void>;
+  /** Hands an event to the process; by default it is its job that is added. */
+  handOver?(installation: Installation, event: HandedOff): Promise<string>;
+  /** The app's consumers, as its main file makes them, for the recovery in this process. */
+  consumers(installation: Installation): { readonly consumers: readonly Consumer[]; close?(): Promise<void> };
+  /** Throws where the effects of the events are not what they have to be. `crashed` says whether a process was ended. */
+  check(installation: Installation, eventIds: readonly string[], run: { readonly crashed: boolean }): Promise<void>;
+}
+
+interface World {
+  readonly installation: Installation;
+  readonly eventIds: string[];
+}
+
+/** Ends the process after each call (or each `step`-th) it makes for these events, and recovers with the app's consumers alone. */
+export function crashConsumers(journey: CrashJourney, { step = 1 }: { step?: number } = {}): Promise<CrashPoint[]> {
+  return crashAfterEachCall<World>(
+    {
+      async open() {
+        const installation = await openInstallation(journey.backend);
+        await journey.prepare?.(installation);
+        return { installation, eventIds: [] };
+      },
+      async start({ installation, eventIds }, points) {
+        const child = await startApp(installation, journey.app, points);
+        child.kill("SIGUSR2");
+        await child.waitForLine(/^crash points armed$/);
+        const handOver = journey.handOver ?? deliver;
+        for (const event of journey.events) eventIds.push(await handOver(installation, event));
+        return child;
+      },
+      isDone: (world) => isFinished(world, journey.crashing, journey.app.queues),
+      recover: (world) => recover(world, journey),
+      check: ({ installation, eventIds }, run) => journey.check(installation, eventIds, run),
+      close: ({ installation }) => installation.close(),
+    },
+    {
+      ports: { [portOf("TESTKIT_POSTGRES_URL")]: "sql", [portOf("TESTKIT_REDIS_URL")]: "redis", ...journey.ports },
+      ignore: BULLMQ_BACKGROUND,
+      arm: "signal",
+      step,
+    },
+  );
+}
+
+async function recover(world: World, journey: CrashJourney): Promise<void> {
+  const { installation } = world;
+  await untilForgotten(installation);
+  await letLocksRunOut(installation);
+  const { consumers, close } = journey.consumers(installation);
+  const running = runConsumers(installation, consumers);
+  try {
+    await waitFor(() => isFinished(world, journey.finishing, journey.queues), { what: "every consumer to finish", timeoutMs: 20_000 });
+  } finally {
+    await running.close(2000);
+    await close?.();
+  }
+}
+
+async function isFinished({ installation, eventIds }: World, consumers: readonly string[], queues: readonly QueueName[]): Promise<boolean> {
+  for (const id of eventIds) {
+    const receipts = await receiptsOf(installation, id);
+    if (!consumers.every((consumer) => receipts.includes(`${consumer} done`))) return false;
+  }
+  return isIdle(installation, queues);
+}
+
+function portOf(name: string): number {
+  return Number(new URL(process.env[name] ?? "").port);
+}

@@ -1,0 +1,168 @@
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { crashPoints, type CrashPointOptions, type CrashPointRun } from "./crash-run.ts";
+import type { ChildHandle } from "./process.ts";
+import { track } from "./tracked.ts";
+import { waitFor } from "./wait.ts";
+
+/** One process and its work, to be ended at each of its calls. Every run has a world (database, queue, …) of its own. */
+export interface CrashSuite<World> {
+  open(): Promise<World>;
+  /** Starts the process, counts from where its work begins, and gives it its work; may throw when it has died meanwhile. */
+  start(world: World, points: Pick<CrashPointRun, "nodeArgs" | "env">): Promise<ChildHandle>;
+  /** Whether the process has finished its work, as far as the world shows. */
+  isDone(world: World): Promise<boolean>;
+  /** What the product does by itself after the process is gone, time included. */
+  recover(world: World): Promise<void>;
+  /** Throws where the world is not as it has to be; `crashed` is false after a run that ended by itself. */
+  check(world: World, run: { readonly crashed: boolean }): Promise<void>;
+  close(world: World): Promise<void>;
+}
+
+export interface CrashSuiteOptions extends Pick<CrashPointOptions, "ports" | "ignore" | "arm"> {
+  /** Ends the process after each `step`-th call only; default 1, each. */
+  step?: number;
+  /** Processes at a time; default 2. */
+  atOnce?: number;
+}
+
+/** Where a process was ended: the number of the call, from 1, and its description. */
+export interface CrashPoint {
+  readonly number: number;
+  readonly call: string;
+}
+
+const DONE_TIMEOUT_MS = 40_000;
+
+/**
+ * Runs the process once without a crash, then ends it after its first call, after its second, and so on, until a run outlives its crash
+ * point: so no call is left out, however many there are. Each run recovers and is checked.
+ *
+ * @returns the points where it was ended, in order. Throws the first failure, with its crash point in the message; and, where every call
+ * was to be a crash point, when a call of the run that outlived them all was none: calls that change places hide behind one another.
+ */
+export async function crashAfterEachCall<World>(suite: CrashSuite<World>, options: CrashSuiteOptions): Promise<CrashPoint[]> {
+  const { step = 1, atOnce = 2, ...points } = options;
+  const cache = await compileCache();
+  const run = (afterCall?: number): Promise<Life> =>
+    runOnce(suite, cache, { ...points, ...(afterCall === undefined ? {} : { afterCall }) });
+  await run();
+  const crashed: CrashPoint[] = [];
+  let survivor: readonly string[] | undefined;
+  let failed = false;
+  let next = 1;
+  const runOn = async (): Promise<void> => {
+    while (survivor === undefined && !failed) {
+      const afterCall = next;
+      next += step;
+      const life = await run(afterCall).catch((error: unknown) => {
+        failed = true;
+        throw error;
+      });
+      if (life.point === null) survivor = life.calls;
+      else crashed.push(life.point);
+    }
+  };
+  const ends = await Promise.allSettled(Array.from({ length: atOnce }, runOn));
+  const failure = ends.find((end) => end.status === "rejected");
+  if (failure !== undefined) throw failure.reason;
+  if (step === 1) await closeGaps(survivor ?? [], crashed, run);
+  return crashed.sort((a, b) => a.number - b.number);
+}
+
+/**
+ * A call more or less in one of the runs (a look for jobs that came a moment sooner) moves the others' numbers, and may leave one out.
+ * Such a one is tried again where it ought to be, until no call of the run that outlived its crash point is without a crash.
+ */
+async function closeGaps(calls: readonly string[], crashed: CrashPoint[], run: (afterCall: number) => Promise<Life>): Promise<void> {
+  for (const offset of [0, 1, -1, 0, 1, -1]) {
+    const gaps = placesLeftOut(calls, crashed);
+    if (gaps.length === 0) return;
+    for (const place of gaps) {
+      const { point } = await run(Math.max(1, place + 1 + offset));
+      if (point !== null) crashed.push(point);
+    }
+  }
+  const names = placesLeftOut(calls, crashed).map((place) => `${place + 1} ${calls[place]}`);
+  const made = crashed.map(({ number, call }) => `${number} ${call}`).join("\n");
+  if (names.length > 0)
+    throw new Error(`expected a crash after each of ${calls.length} calls, got none after ${names.join("; ")}; got\n${made}`);
+}
+
+function placesLeftOut(calls: readonly string[], crashed: readonly CrashPoint[]): number[] {
+  const ended = crashed.map(({ call }) => withoutIds(call));
+  const isLeftOut = (call: string): boolean => {
+    const found = ended.indexOf(withoutIds(call));
+    if (found !== -1) ended.splice(found, 1);
+    return found === -1;
+  };
+  return calls.flatMap((call, place) => (isLeftOut(call) ? [place] : []));
+}
+
+/** What a call says in every run: neither a namespace nor an id of this one. */
+function withoutIds(call: string): string {
+  return call.replaceAll(/t-[0-9a-f]{12}|[0-9a-f]{8}-[0-9a-f-]{27}/g, "…").slice(0, 60);
+}
+
+interface Life {
+  /** Where the process was ended, or null when it ended by itself. */
+  readonly point: CrashPoint | null;
+  readonly calls: readonly string[];
+}
+
+async function runOnce<World>(suite: CrashSuite<World>, cache: string, options: CrashPointOptions): Promise<Life> {
+  const world = await suite.open();
+  let where = options.afterCall === undefined ? "run without a crash" : `run that was to crash after call ${options.afterCall}`;
+  try {
+    const points = crashPoints(options);
+    const point = await live(suite, world, { nodeArgs: points.nodeArgs, env: { ...points.env, NODE_COMPILE_CACHE: cache } });
+    if (point !== null) where = `crash after call ${point.number} (${point.call})`;
+    await suite.recover(world);
+    await suite.check(world, { crashed: point !== null });
+    return { point, calls: await points.calls() };
+  } catch (error) {
+    throw new Error(`${where}: ${error instanceof Error ? error.message : String(error)}`, { cause: error });
+  } finally {
+    await suite.close(world);
+  }
+}
+
+/** The life of one process; where it was ended, or null when it ended by itself. */
+async function live<World>(
+  suite: CrashSuite<World>,
+  world: World,
+  points: Pick<CrashPointRun, "nodeArgs" | "env">,
+): Promise<CrashPoint | null> {
+  const child = await suite.start(world, points);
+  let ended = false;
+  const exit = child.waitForExit({ timeoutMs: 2 * DONE_TIMEOUT_MS });
+  exit.then(
+    () => (ended = true),
+    () => (ended = true),
+  );
+  try {
+    await waitFor(async () => ended || (await suite.isDone(world)), { timeoutMs: DONE_TIMEOUT_MS, what: "the work to be done" });
+  } catch (error) {
+    throw new Error(`${String(error)}; last lines of the process:\n${child.lines().slice(-20).join("\n")}`, { cause: error });
+  }
+  // Going down makes calls too; a crash there counts like any other.
+  if (!ended) child.kill("SIGTERM");
+  const { code, signal } = await exit;
+  const crash = child
+    .lines()
+    .map((line) => /^crash point (\d+): (.*)$/.exec(line))
+    .find((match) => match !== null);
+  if (signal === "SIGKILL" && crash !== undefined) return { number: Number(crash[1]), call: crash[2] ?? "" };
+  if (code === 0) return null;
+  throw new Error(
+    `expected the process to end at its crash point or with 0, got ${code ?? signal}:\n${child.lines().slice(-20).join("\n")}`,
+  );
+}
+
+/** Half of what a short-lived process does is compiling; the children of a suite share that. */
+async function compileCache(): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), "toolctrl-compiled-"));
+  track(`the directory ${directory}`, () => rm(directory, { recursive: true, force: true }));
+  return directory;
+}
