@@ -1,7 +1,11 @@
 import type { QueueName } from "@toolctrl/foundation/queues";
 
 /** Where events of a prefix go. `consumers` are those whose receipts together say that the event had all its effects. */
-export type RouteRule = { readonly prefix: string } & (
+export type RouteRule = {
+  readonly prefix: string;
+  /** What the younger events of a record do when the one before them is FAILED: go on (default), or wait for an operator. */
+  readonly deadHead?: "continue" | "park";
+} & (
   | { readonly target: "queue"; readonly queue: QueueName; readonly consumers: readonly string[] }
   | { readonly target: "database"; readonly consumers: readonly string[] }
 );
