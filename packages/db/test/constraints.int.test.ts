@@ -70,6 +70,9 @@ const CASES: Array<[table: string, constraint: string, changes: Record<string, u
   ["AuditEntry", "AuditEntry_hash_check", { previousHash: "" }],
 ];
 
+/** What no row can break while the trigger fills it in; it has a test of its own. */
+const BEHIND_TRIGGER = "OutboxEvent_recordKey_check";
+
 let client: pg.Client;
 let drop: () => Promise<void>;
 
@@ -129,7 +132,20 @@ test("every CHECK constraint of the schema has a case here", async () => {
   const { rows } = await client.query<{ name: string }>(
     `SELECT conname AS "name" FROM pg_constraint WHERE contype = 'c' AND connamespace = current_schema()::regnamespace ORDER BY 1`,
   );
-  expect(rows.map((row) => row.name)).toEqual([...new Set(CASES.map(([, constraint]) => constraint))].toSorted());
+  expect(rows.map((row) => row.name)).toEqual([...new Set([...CASES.map(([, constraint]) => constraint), BEHIND_TRIGGER])].toSorted());
+});
+
+test("OutboxEvent: the trigger fills in a missing record key, and without the trigger the row is refused", async () => {
+  await client.query("BEGIN");
+  try {
+    const update = `UPDATE "OutboxEvent" SET "recordKey" = NULL RETURNING "recordKey"`;
+    await insert("OutboxEvent", { ...GOOD_ROWS["OutboxEvent"], payload: { object: "Lead", recordId: "7" } });
+    expect((await client.query(update)).rows).toEqual([{ recordKey: "Lead/7" }]);
+    await client.query(`ALTER TABLE "OutboxEvent" DISABLE TRIGGER "OutboxEvent_recordKey"`);
+    expect(violatedConstraint(await rejection(client.query(update)))).toBe(BEHIND_TRIGGER);
+  } finally {
+    await client.query("ROLLBACK");
+  }
 });
 
 test.each([`UPDATE "AuditEntry" SET "entry" = '1'`, `DELETE FROM "AuditEntry"`, `TRUNCATE "AuditEntry"`])(

@@ -27,6 +27,18 @@ const QUERIES: Array<[index: string, sql: string]> = [
   ],
   ["OutboxEvent_dead_idx", `SELECT "id" FROM "OutboxEvent" WHERE "status" IN ('FAILED', 'CANCELLED') ORDER BY "updatedAt", "id" LIMIT 100`],
   [
+    "OutboxEvent_line_idx",
+    `SELECT 1 FROM "OutboxEvent" WHERE "tenantId" = 'tenant-big' AND "recordKey" = 'Row/7' AND "position" < 7000 AND "blocksLine" LIMIT 1`,
+  ],
+  [
+    "OutboxEvent_line_idx",
+    `SELECT "id" FROM "OutboxEvent" WHERE "tenantId" = 'tenant-big' AND "recordKey" = 'Row/7' AND "blocksLine" ORDER BY "position" LIMIT 1`,
+  ],
+  [
+    "OutboxEvent_in_flight_key",
+    `SELECT "id" FROM "OutboxEvent" WHERE "tenantId" = 'tenant-7' AND "recordKey" = 'Row/7' AND "status" = 'PROCESSING' AND "claimMode" = 'pull'`,
+  ],
+  [
     "OutboxReceipt_retention_idx",
     `SELECT "eventId" FROM "OutboxReceipt" WHERE "updatedAt" < ${NOW} ORDER BY "updatedAt", "eventId" LIMIT 100`,
   ],
@@ -57,11 +69,11 @@ INSERT INTO "OutboxEvent" ("id", "tenantId", "eventType", "payload", "dispatchKe
 SELECT ${UUID}, ${TENANT}, 'a.b.c', '{}', 'key-' || n, s::"OutboxStatus", s IN ('PENDING', 'PROCESSING'),
   CASE s WHEN 'DONE' THEN now() - n * interval '1 second' END,
   CASE s WHEN 'FAILED' THEN 'X' END,
-  CASE s WHEN 'PROCESSING' THEN now() END, CASE s WHEN 'PROCESSING' THEN ${UUID} END, CASE s WHEN 'PROCESSING' THEN 'batch' END
+  CASE s WHEN 'PROCESSING' THEN now() END, CASE s WHEN 'PROCESSING' THEN ${UUID} END, CASE s WHEN 'PROCESSING' THEN 'pull' END
 FROM generate_series(1, 5000) n, LATERAL (SELECT CASE WHEN n % 10 = 0 THEN 'PENDING' WHEN n % 50 = 1 THEN 'PROCESSING'
   WHEN n % 50 = 2 THEN 'FAILED' WHEN n % 50 = 3 THEN 'CANCELLED' ELSE 'DONE' END) x(s);
 INSERT INTO "OutboxEvent" ("id", "tenantId", "eventType", "payload")
-SELECT ${UUID}, 'tenant-big', 'a.b.c', '{}' FROM generate_series(5001, 8000) n;
+SELECT ${UUID}, 'tenant-big', 'a.b.c', jsonb_build_object('object', 'Row', 'recordId', (n % 50)::text) FROM generate_series(5001, 8000) n;
 INSERT INTO "OutboxReceipt" ("eventId", "consumer", "tenantId", "outcome", "updatedAt")
 SELECT ${UUID}, 'c' || n % 5, ${TENANT}, CASE WHEN n % 100 = 0 THEN 'dead' ELSE 'done' END, now() - n * interval '1 second' FROM generate_series(1, 5000) n;
 INSERT INTO "OutboxIntent" ("id", "eventId", "tenantId", "consumer", "externalId", "updatedAt")

@@ -100,8 +100,17 @@ test.each([
 
 test("a product's own tables and a later version's columns are no damage", async () => {
   const { url, client } = await database(true);
-  await client.query(`CREATE TABLE "Order" ("id" int); ALTER TABLE "OutboxEvent" ADD COLUMN "recordKey" text`);
+  await client.query(`CREATE TABLE "Order" ("id" int); ALTER TABLE "OutboxEvent" ADD COLUMN "laterColumn" text`);
   await expect(verifySchema({ url })).resolves.toBeUndefined();
+});
+
+test("a record key that is not backfilled yet is no damage; a missing constraint is", async () => {
+  const { url, client } = await database(true);
+  const drop = `ALTER TABLE "OutboxEvent" DROP CONSTRAINT "OutboxEvent_recordKey_check"`;
+  await client.query(`${drop}, ADD CONSTRAINT "OutboxEvent_recordKey_check" CHECK ("recordKey" IS NOT NULL) NOT VALID`);
+  await expect(verifySchema({ url })).resolves.toBeUndefined();
+  await client.query(drop);
+  expect((await rejection(verifySchema({ url }))).message).toContain("OutboxEvent_recordKey_check is missing");
 });
 
 test("the status tells applied, pending, edited, unknown and failed migrations apart", async () => {

@@ -163,7 +163,7 @@ test("a prepared publish survives a migration that adds a column", async () => {
   const publish = () => db.prisma.$transaction((tx) => publishOutboxEvent(tx, order()));
   await publish();
   expect(await rowsOf(db, `SELECT "name" FROM pg_prepared_statements`)).toEqual([{ name: "toolctrl_publish_plain" }]);
-  await db.pool.query(`ALTER TABLE "OutboxEvent" ADD COLUMN "recordKey" TEXT`);
+  await db.pool.query(`ALTER TABLE "OutboxEvent" ADD COLUMN "laterColumn" TEXT`);
   await publish();
   expect(await rowsOf(db, EVENTS)).toHaveLength(2);
 });

@@ -27,3 +27,11 @@ CREATE TRIGGER "OutboxEvent_recordKey" BEFORE INSERT OR UPDATE ON "OutboxEvent"
   FOR EACH ROW WHEN (NEW."recordKey" IS NULL) EXECUTE FUNCTION "outboxSetRecordKey"();
 
 ALTER TABLE "OutboxEvent" ADD CONSTRAINT "OutboxEvent_recordKey_check" CHECK ("recordKey" IS NOT NULL) NOT VALID;
+
+-- A new installation has nothing to fill in. Only a table that never had a page is asked: a scan would keep the lock on a large one.
+DO $$
+BEGIN
+  IF pg_relation_size('"OutboxEvent"') = 0 THEN
+    ALTER TABLE "OutboxEvent" VALIDATE CONSTRAINT "OutboxEvent_recordKey_check";
+  END IF;
+END $$;
