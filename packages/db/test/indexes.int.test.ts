@@ -39,6 +39,10 @@ const QUERIES: Array<[index: string, sql: string]> = [
     `SELECT "id" FROM "OutboxEvent" WHERE "tenantId" = 'tenant-7' AND "recordKey" = 'Row/7' AND "status" = 'PROCESSING' AND "claimMode" = 'pull'`,
   ],
   [
+    "OutboxEvent_parked_idx",
+    `SELECT "tenantId", "recordKey", "id" FROM "OutboxEvent" WHERE "status" = 'FAILED' AND "blocksLine" ORDER BY "tenantId", "recordKey", "position" LIMIT 100`,
+  ],
+  [
     "OutboxReceipt_retention_idx",
     `SELECT "eventId" FROM "OutboxReceipt" WHERE "updatedAt" < ${NOW} ORDER BY "updatedAt", "eventId" LIMIT 100`,
   ],
