@@ -45,7 +45,7 @@ export async function handOff(deps: HandOffDeps, events: readonly ClaimedEvent[]
     }
     deps.metrics.add("outbox_handoff_errors_total", 1, { queue: job.queue, code: errorCodeOf(result.error) });
     unreachable ||= isAway(result.error);
-    settlements.push(settleFailure(event, result.error, deps.maxRetries));
+    settlements.push(settleFailure(event, result.error, deps));
   });
   return { settlements, unreachable };
 }
@@ -65,10 +65,10 @@ function refuse(deps: HandOffDeps, event: ClaimedEvent, rule: RouteRule | null):
  * A failure of the entry itself counts and backs off. A queue server that is away is not the event's fault: an outage longer than the
  * sum of all backoffs (63 minutes) would otherwise leave the whole backlog FAILED.
  */
-function settleFailure(event: ClaimedEvent, failure: Error, maxRetries: number): Settlement {
+function settleFailure(event: ClaimedEvent, failure: Error, deps: HandOffDeps): Settlement {
   const base = { id: event.id, lockToken: event.lockToken, errorCode: errorCodeOf(failure), error: describeError(failure) };
   if (isAway(failure)) return { ...base, outcome: "snooze", delayMs: UNREACHABLE_SNOOZE_MS };
-  if (event.retries + 1 > maxRetries) return { ...base, outcome: "dead" };
+  if (event.retries + 1 > deps.maxRetries) return { ...base, outcome: "dead", parks: deps.router(event.eventType)?.deadHead === "park" };
   return { ...base, outcome: "retry", delayMs: backoffMs(event.retries + 1) };
 }
 

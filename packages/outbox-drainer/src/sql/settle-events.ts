@@ -5,7 +5,8 @@ import { z } from "zod";
 export type Settlement = { readonly id: string; readonly lockToken: string } & (
   | { readonly outcome: "done" }
   | { readonly outcome: "retry" | "snooze"; readonly delayMs: number; readonly errorCode: string; readonly error: string }
-  | { readonly outcome: "dead"; readonly errorCode: string; readonly error: string }
+  /** `parks`: the dead event goes on holding its record's line. */
+  | { readonly outcome: "dead"; readonly errorCode: string; readonly error: string; readonly parks?: boolean }
 );
 
 const STATUS = { done: "DONE", retry: "PENDING", snooze: "PENDING", dead: "FAILED" } as const;
@@ -21,12 +22,12 @@ const statement = `
 UPDATE "OutboxEvent" e
 SET "status" = s."status"::"OutboxStatus", "retries" = e."retries" + s."counts",
     "scheduledAt" = CASE WHEN s."status" = 'PENDING' THEN clock_timestamp() + s."delayMs" * interval '1 millisecond' ELSE e."scheduledAt" END,
-    "lockedUntil" = NULL, "lockToken" = NULL, "claimMode" = NULL, "blocksLine" = s."status" = 'PENDING',
+    "lockedUntil" = NULL, "lockToken" = NULL, "claimMode" = NULL, "blocksLine" = s."status" = 'PENDING' OR s."parks",
     "processedAt" = CASE WHEN s."status" = 'DONE' THEN clock_timestamp() END,
     "lastErrorCode" = COALESCE(s."errorCode", e."lastErrorCode"), "lastError" = COALESCE(s."error", e."lastError"),
     "updatedAt" = clock_timestamp()
-FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::int[], $5::float8[], $6::text[], $7::text[])
-  AS s("id", "lockToken", "status", "counts", "delayMs", "errorCode", "error")
+FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::int[], $5::float8[], $6::text[], $7::text[], $8::bool[])
+  AS s("id", "lockToken", "status", "counts", "delayMs", "errorCode", "error", "parks")
 WHERE e."id" = s."id" AND e."status" = 'PROCESSING' AND e."lockToken" = s."lockToken"
 RETURNING e."id"`;
 
@@ -41,6 +42,7 @@ export async function settleEvents(db: Queryable, settlements: readonly Settleme
     settlements.map((s) => ("delayMs" in s ? s.delayMs : 0)),
     settlements.map((s) => ("errorCode" in s ? s.errorCode : null)),
     settlements.map((s) => ("error" in s ? s.error : null)),
+    settlements.map((s) => "parks" in s && s.parks === true),
   ]);
   return new Set(z.array(z.object({ id: z.string() })).parse(rows).map((row) => row.id));
 }

@@ -1,0 +1,1 @@
+export { createPullWorkers, type PullSettings, type PullWorkers, type PullWorkersDeps } from "./pull/pull-workers.ts";
