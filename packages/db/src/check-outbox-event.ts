@@ -2,6 +2,7 @@ import { CodedError } from "@toolctrl/foundation/errors";
 import { assertEventType } from "@toolctrl/foundation/event-type";
 import { checkEventPayload, findOutboxEvent } from "@toolctrl/foundation/events";
 import { encodeStrictJson } from "@toolctrl/foundation/json";
+import { recordKeyOf } from "@toolctrl/foundation/record-key";
 import type { OutboxEventInput } from "./outbox-event-input.ts";
 
 const MAX_NAME_LENGTH = 200;
@@ -32,6 +33,10 @@ export interface CheckedEvent {
   readonly payload: string;
   readonly bytes: number;
   readonly dispatchKey: string | null;
+  /** Null for an event of no record: its own id is its key then. */
+  readonly recordKey: string | null;
+  /** Whether the payload alone gives the key, so that the table's trigger derives the same. */
+  readonly derivable: boolean;
   readonly scheduledAt: string | null;
   readonly correlationId: string | null;
   readonly causationId: string | null;
@@ -50,14 +55,17 @@ export interface CheckedEvent {
 export function checkOutboxEvent(event: OutboxEventInput): CheckedEvent {
   checkShape(event);
   assertEventType(event.type);
-  const keyed = text(event.recordKey, "recordKey", MAX_KEY_LENGTH) !== null;
-  const scheduledAt = schedule(event.scheduledAt, keyed);
+  const explicitKey = text(event.recordKey, "recordKey", MAX_KEY_LENGTH);
+  const { recordKey: derivedKey, ...stored } = payload(event);
+  const recordKey = agreedKey(explicitKey, derivedKey);
   return {
     tenantId: required(event.tenantId, "tenantId"),
     eventType: event.type,
-    ...payload(event),
+    ...stored,
     dispatchKey: text(event.dispatchKey, "dispatchKey", MAX_KEY_LENGTH),
-    scheduledAt,
+    recordKey,
+    derivable: derivedKey !== null,
+    scheduledAt: schedule(event.scheduledAt, recordKey !== null),
     correlationId: text(event.correlationId, "correlationId", MAX_NAME_LENGTH),
     causationId: text(event.causationId, "causationId", MAX_NAME_LENGTH),
     depth: depth(event.depth),
@@ -74,7 +82,7 @@ function checkShape(event: unknown): void {
 }
 
 // The strict check comes first: a schema may recurse into a cycle, or drop what JSON cannot hold.
-function payload(event: OutboxEventInput): { version: number; payload: string; bytes: number } {
+function payload(event: OutboxEventInput): { version: number; payload: string; bytes: number; recordKey: string | null } {
   const { type, payload: given } = event as { type: string; payload: unknown };
   if (typeof given !== "object" || given === null || Array.isArray(given)) {
     const got = given === null ? "null" : Array.isArray(given) ? "an array" : typeof given;
@@ -83,10 +91,20 @@ function payload(event: OutboxEventInput): { version: number; payload: string; b
     });
   }
   const plain = encodeStrictJson(given);
-  if (findOutboxEvent(type) === undefined) return { version: 1, payload: plain.json, bytes: plain.bytes };
+  if (findOutboxEvent(type) === undefined) {
+    return { version: 1, payload: plain.json, bytes: plain.bytes, recordKey: recordKeyOf(given) };
+  }
   const checked = checkEventPayload(type, given);
   const encoded = encodeStrictJson(checked.payload);
-  return { version: checked.version, payload: encoded.json, bytes: encoded.bytes };
+  return { version: checked.version, payload: encoded.json, bytes: encoded.bytes, recordKey: recordKeyOf(checked.payload) };
+}
+
+// Old publishers leave the key to the table's trigger, which knows the payload alone: another key would split the record's line.
+function agreedKey(explicit: string | null, derived: string | null): string | null {
+  if (explicit !== null && derived !== null && explicit !== derived) {
+    return refuse("recordKey", `absent or ${JSON.stringify(derived)}, as the payload's object and recordId give`, JSON.stringify(explicit));
+  }
+  return explicit ?? derived;
 }
 
 // An event that holds its record's line must be due at once, or the record stands still until then.
@@ -97,7 +115,7 @@ function schedule(at: unknown, keyed: boolean): string | null {
   const year = at.getUTCFullYear();
   if (year < 1970 || year > 9999) refuse("scheduledAt", "a Date between the years 1970 and 9999", String(year));
   if (!keyed) return at.toISOString();
-  if (at.getTime() > Date.now()) refuse("scheduledAt", "absent or past where recordKey is given", at.toISOString());
+  if (at.getTime() > Date.now()) refuse("scheduledAt", "absent or past where the event stands in the line of a record", at.toISOString());
   return null;
 }
 

@@ -4,9 +4,9 @@ import { checkSession, type Session } from "./check-session.ts";
 import { withCommitHook } from "./commit-hook.ts";
 import { PrismaClient } from "./generated/client.ts";
 import type { DatabaseLog } from "./log.ts";
-import { PREPARED_PUBLISH_STATEMENTS } from "./insert-outbox-events.ts";
 import { createPool, type BoundedPool } from "./pool.ts";
 import { CONNECTION_LIMITS } from "./pool-config.ts";
+import { PREPARED_PUBLISH_STATEMENTS } from "./publish-statements.ts";
 import { createWakeupSender } from "./wakeup-sender.ts";
 
 export { OutboxStatus, Prisma, PrismaClient } from "./generated/client.ts";

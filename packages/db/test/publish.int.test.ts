@@ -162,7 +162,7 @@ test("a prepared publish survives a migration that adds a column", async () => {
   const db = await openDatabase({ poolMax: 1 });
   const publish = () => db.prisma.$transaction((tx) => publishOutboxEvent(tx, order()));
   await publish();
-  expect(await rowsOf(db, `SELECT "name" FROM pg_prepared_statements`)).toEqual([{ name: "toolctrl_publish_plain" }]);
+  expect(await rowsOf(db, `SELECT "name" FROM pg_prepared_statements`)).toEqual([{ name: "toolctrl_publish_plain_unlocked" }]);
   await db.pool.query(`ALTER TABLE "OutboxEvent" ADD COLUMN "laterColumn" TEXT`);
   await publish();
   expect(await rowsOf(db, EVENTS)).toHaveLength(2);
