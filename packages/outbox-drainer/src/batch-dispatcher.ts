@@ -6,11 +6,13 @@ import type { Logger } from "@toolctrl/runtime/logger";
 import type { ClaimedEvent } from "./claimed-event.ts";
 import { handOff, type HandOffDeps } from "./hand-off.ts";
 import { splitIntoLanes, LANES } from "./lanes.ts";
+import { settleExhausted } from "./lines/settle-exhausted.ts";
 import type { DispatcherSettings } from "./settings.ts";
 import { settleWithRetry } from "./settle-with-retry.ts";
 import { claimDueEvents, type Claim } from "./sql/claim-due-events.ts";
 import { readMode } from "./sql/read-mode.ts";
 import { reclaimExpiredEvent } from "./sql/reclaim-expired-event.ts";
+import type { Settlement } from "./sql/settle-events.ts";
 import { createSettlementReport, emptyTally, type Tally, type TickReport } from "./settlement-report.ts";
 import { createTicker } from "./ticker.ts";
 
@@ -76,10 +78,8 @@ export function createBatchDispatcher(deps: BatchDispatcherDeps): BatchDispatche
       const { crashBudget, leaseMs } = settings;
       const reclaim = await reclaimExpiredEvent(pool, { epoch, crashBudget, leaseMs, lockToken: randomUUID() });
       if (reclaim.kind === "none") return;
-      if (reclaim.kind === "dead") {
-        log.error({ eventId: reclaim.id }, "event failed: its process died each time it was claimed alone");
-        metrics.add("outbox_dead_total", 1, { code: "DB.LEASE_LOST" });
-        tally.dead += 1;
+      if (reclaim.kind === "exhausted") {
+        await settleAndReport([settleExhausted(reclaim.event, deps.router)], tally);
         continue;
       }
       log.warn({ eventId: reclaim.event.id, attempts: reclaim.event.attempts }, "lease expired, event claimed again");
@@ -129,6 +129,10 @@ export function createBatchDispatcher(deps: BatchDispatcherDeps): BatchDispatche
       queueAway = true;
       log.warn("the queue is away; claiming stops until it answers");
     }
+    await settleAndReport(settlements, tally);
+  }
+
+  async function settleAndReport(settlements: readonly Settlement[], tally: Tally): Promise<void> {
     const { lost, repeated } = await settleWithRetry(pool, settlements, log);
     report(settlements, new Set(repeated ? [] : lost), tally);
   }

@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
+import { createRouter } from "@toolctrl/event-router/router";
 import type pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { settleExhausted } from "../src/lines/settle-exhausted.ts";
 import { claimDueEvents, type Claim } from "../src/sql/claim-due-events.ts";
 import { reclaimExpiredEvent } from "../src/sql/reclaim-expired-event.ts";
 import { settleEvents } from "../src/sql/settle-events.ts";
@@ -196,8 +198,10 @@ describe("fence and lease", () => {
     await letTimePass(database);
     expect(await reclaim()).toMatchObject({ kind: "claimed", event: { id: first.event.id, crashes: 1, attempts: 3 } });
     await letTimePass(database);
-    expect(await reclaim()).toEqual({ kind: "dead", id: first.event.id });
-    expect(await readEvents(database, [first.event.id])).toMatchObject([{ status: "FAILED", crashes: 2, attempts: 3, lastErrorCode: "DB.LEASE_LOST" }]);
+    const last = await reclaim();
+    if (last.kind !== "exhausted") throw new Error(`expected an exhausted event, got ${last.kind}`);
+    await settleEvents(database.pool, [settleExhausted(last.event, createRouter())]);
+    expect(await readEvents(database, [first.event.id])).toMatchObject([{ status: "FAILED", crashes: 2, attempts: 3, retries: 0, lastErrorCode: "DB.LEASE_LOST" }]);
     expect(await statuses(database)).toEqual({ DONE: 2, FAILED: 1 });
   });
 

@@ -1,16 +1,15 @@
 import { MAX_INLINE_PAYLOAD_BYTES } from "@toolctrl/foundation/json";
 import type { Queryable } from "@toolctrl/db/sql";
-import { z } from "zod";
 import { claimedEventColumns, claimedEventSchema, type ClaimedEvent } from "../claimed-event.ts";
 
-export type Reclaim = { readonly kind: "none" } | { readonly kind: "claimed"; readonly event: ClaimedEvent } | { readonly kind: "dead"; readonly id: string };
-
-const rowSchema = z.object({ status: z.enum(["PROCESSING", "FAILED"]), id: z.string() });
+/** `exhausted`: claimed as well, for its settlement as dead alone; its crash budget is spent. */
+export type Reclaim = { readonly kind: "none" } | { readonly kind: "claimed" | "exhausted"; readonly event: ClaimedEvent };
 
 /**
  * Takes over one event whose lease ran out, alone: a payload that kills its process must be found out without costing its neighbours.
  *
- * Only a lease lost while claimed alone counts as a crash; when those reach the budget the event is FAILED.
+ * Only a lease lost while claimed alone counts as a crash. An event whose crashes reach the budget is claimed once more, which is not
+ * counted, and settled as dead by its claimer: whether it then holds its line is the route's business, which SQL does not know.
  * - Lock: the mode row FOR SHARE; one event FOR UPDATE SKIP LOCKED, oldest lease first.
  * - Index: "OutboxEvent_expired_idx". A crash after this statement costs one lease.
  */
@@ -25,18 +24,11 @@ expired AS MATERIALIZED (
   FOR UPDATE OF e SKIP LOCKED
 )
 UPDATE "OutboxEvent" e
-SET "crashes" = expired."crashes", "updatedAt" = clock_timestamp(),
-    "status" = CASE WHEN expired."crashes" >= $2 THEN 'FAILED' ELSE 'PROCESSING' END::"OutboxStatus",
-    "lockToken" = CASE WHEN expired."crashes" >= $2 THEN NULL ELSE $4::uuid END,
-    "claimMode" = CASE WHEN expired."crashes" >= $2 THEN NULL ELSE 'solo' END,
-    "lockedUntil" = CASE WHEN expired."crashes" >= $2 THEN NULL ELSE clock_timestamp() + $3::float8 * interval '1 millisecond' END,
-    "attempts" = e."attempts" + CASE WHEN expired."crashes" >= $2 THEN 0 ELSE 1 END,
-    "blocksLine" = expired."crashes" < $2,
-    "lastErrorCode" = CASE WHEN expired."crashes" >= $2 THEN 'DB.LEASE_LOST' ELSE e."lastErrorCode" END,
-    "lastError" = CASE WHEN expired."crashes" >= $2
-      THEN 'lease expired: the process died ' || expired."crashes" || ' times while it held this event alone' ELSE e."lastError" END
+SET "crashes" = expired."crashes", "lockToken" = $4::uuid, "claimMode" = 'solo',
+    "lockedUntil" = clock_timestamp() + $3::float8 * interval '1 millisecond', "updatedAt" = clock_timestamp(),
+    "attempts" = e."attempts" + (expired."crashes" < $2)::int
 FROM expired WHERE e."id" = expired."id"
-RETURNING e."status"::text AS "status", ${claimedEventColumns("$5")}`;
+RETURNING ${claimedEventColumns("$5")}`;
 
 export async function reclaimExpiredEvent(
   db: Queryable,
@@ -50,6 +42,6 @@ export async function reclaimExpiredEvent(
     MAX_INLINE_PAYLOAD_BYTES,
   ]);
   if (rows[0] === undefined) return { kind: "none" };
-  const { status, id } = rowSchema.parse(rows[0]);
-  return status === "FAILED" ? { kind: "dead", id } : { kind: "claimed", event: claimedEventSchema.parse(rows[0]) };
+  const event = claimedEventSchema.parse(rows[0]);
+  return { kind: event.crashes >= request.crashBudget ? "exhausted" : "claimed", event };
 }

@@ -5,8 +5,8 @@ import { z } from "zod";
 export type Settlement = { readonly id: string; readonly lockToken: string } & (
   | { readonly outcome: "done" }
   | { readonly outcome: "retry" | "snooze"; readonly delayMs: number; readonly errorCode: string; readonly error: string }
-  /** `parks`: the dead event goes on holding its record's line. */
-  | { readonly outcome: "dead"; readonly errorCode: string; readonly error: string; readonly parks?: boolean }
+  /** `parks`: the dead event goes on holding its record's line. `crashed`: nobody reported a failure, so none is counted. */
+  | { readonly outcome: "dead"; readonly errorCode: string; readonly error: string; readonly parks?: boolean; readonly crashed?: boolean }
 );
 
 const STATUS = { done: "DONE", retry: "PENDING", snooze: "PENDING", dead: "FAILED" } as const;
@@ -38,7 +38,7 @@ export async function settleEvents(db: Queryable, settlements: readonly Settleme
     settlements.map((s) => s.id),
     settlements.map((s) => s.lockToken),
     settlements.map((s) => STATUS[s.outcome]),
-    settlements.map((s) => COUNTS[s.outcome]),
+    settlements.map((s) => ("crashed" in s && s.crashed === true ? 0 : COUNTS[s.outcome])),
     settlements.map((s) => ("delayMs" in s ? s.delayMs : 0)),
     settlements.map((s) => ("errorCode" in s ? s.errorCode : null)),
     settlements.map((s) => ("error" in s ? s.error : null)),
