@@ -1,3 +1,4 @@
+import { describeError } from "@toolctrl/foundation/errors";
 import type { QueueName } from "@toolctrl/foundation/queues";
 import { withDeadline } from "@toolctrl/runtime/deadline";
 import { createAddAll } from "./add-all.ts";
@@ -77,6 +78,7 @@ function assemble(driver: QueueDriver, settings: QueueSettings): QueueBackend {
     find: (queue, jobId) => request("the search", () => viewOf(driver.queue(queue), jobId)),
     ping: () => (closing === undefined ? driver.ping() : Promise.reject(closed())),
     clockSkewMs: () => measureClockSkew(() => driver.serverClockMs()),
+    evictionPolicy: () => driver.evictionPolicy().catch((error: unknown) => ({ kind: "unknown", why: describeError(error, 200) })),
     obliterate: (queue) =>
       request("the deletion", async () => {
         await driver.queue(queue).obliterate({ force: true });

@@ -1,5 +1,6 @@
 import type { QueueName } from "@toolctrl/foundation/queues";
 import type { Job, JobsOptions, Processor } from "bullmq";
+import type { EvictionPolicy } from "./port.ts";
 import type { Exclusively } from "./schedule-job.ts";
 
 export type BullJob = Job<unknown, unknown>;
@@ -68,5 +69,7 @@ export interface QueueDriver {
   ping(): Promise<void>;
   /** The server's clock, ms since the epoch. */
   serverClockMs(): Promise<number>;
+  /** @throws CodedError `QUEUE.*` when the server is away */
+  evictionPolicy(): Promise<EvictionPolicy>;
   close(ms: number): Promise<void>;
 }

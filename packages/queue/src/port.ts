@@ -76,6 +76,9 @@ export interface JobView {
   readonly finishedAt: Date | null;
 }
 
+/** What the queue's server does with keys when its memory is full; `null` where it keeps no keys in memory. */
+export type EvictionPolicy = { readonly kind: "known"; readonly policy: string | null } | { readonly kind: "unknown"; readonly why: string };
+
 /** BullMQ on Redis or on Postgres, behind one port. Every call settles within a bound, whatever the server does. */
 export interface QueueBackend {
   readonly kind: "redis" | "postgres";
@@ -94,6 +97,8 @@ export interface QueueBackend {
   ping(): Promise<void>;
   /** This machine's clock minus the server's, ms. */
   clockSkewMs(): Promise<number>;
+  /** Any policy but `noeviction` can drop jobs and their locks. Does not reject: an outage and a forbidden question are "unknown". */
+  evictionPolicy(): Promise<EvictionPolicy>;
   /** Deletes every job of a queue; for tests. */
   obliterate(queue: QueueName): Promise<void>;
   close(graceMs: number): Promise<void>;

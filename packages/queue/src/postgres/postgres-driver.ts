@@ -40,6 +40,7 @@ export function createPostgresDriver(url: string | undefined, settings: QueueSet
     exclusively: (name, run) => withAdvisoryLock(target, name, settings.addTimeoutMs, run),
     ping: () => probe.ping(),
     serverClockMs: () => probe.clockMs(),
+    evictionPolicy: () => Promise.resolve({ kind: "known", policy: null }),
     close: async (ms) => {
       stop.abort();
       const ends = [producer.close(), probe.close()];

@@ -7,6 +7,7 @@ import type { BullProcessor, BullQueue, OpenWorker, QueueDriver } from "../drive
 import { createErrorReporter } from "../log.ts";
 import { assertQueueName } from "../names.ts";
 import { workerSettings, type QueueSettings } from "../settings.ts";
+import { readEvictionPolicy } from "./eviction-policy.ts";
 import { assertRedisUrl, createFailFastClient, createWorkerClient, endClient, untilReady } from "./redis-client.ts";
 import { createRedisProducer } from "./redis-producer.ts";
 
@@ -35,6 +36,7 @@ export function createRedisDriver(url: string | undefined, settings: QueueSettin
     exclusively: (_name, run) => run(),
     ping: () => probed(probe, async () => void (await probe.set(`${prefix}:ping`, "1", "PX", 10_000))),
     serverClockMs: () => probed(probe, async () => clockOf(await probe.time())),
+    evictionPolicy: () => probed(probe, () => readEvictionPolicy(probe)),
     close: async (ms) => {
       await producer.close(ms);
       await Promise.all([client, probe, ...(workers === undefined ? [] : [workers])].map((each) => endClient(each, ms)));
