@@ -7,6 +7,8 @@ export const claimedEventSchema = z.object({
   lockToken: z.string(),
   position: z.string(),
   tenantId: z.string(),
+  /** The line it stands in; null on a table that has no such column yet. */
+  recordKey: z.string().nullable(),
   eventType: z.string(),
   version: z.number(),
   // jsonb is JSON already: looking through it again would cost more than the rest of the hand-off.
@@ -28,9 +30,13 @@ export const claimedEventSchema = z.object({
 
 export type ClaimedEvent = z.infer<typeof claimedEventSchema>;
 
-/** The columns of {@link ClaimedEvent} out of `"OutboxEvent" e`; $inlineBytes is bound by the statement that uses it. */
-export const claimedEventColumns = (inlineBytes: string): string => `
+/**
+ * The columns of {@link ClaimedEvent} out of `"OutboxEvent" e`; $inlineBytes is bound by the statement that uses it. `keyed` says whether
+ * the live table has "recordKey".
+ */
+export const claimedEventColumns = (inlineBytes: string, keyed: boolean): string => `
   e."id", e."lockToken", e."position"::text AS "position", e."tenantId", e."eventType", e."version",
+  ${keyed ? 'e."recordKey"' : 'NULL::text AS "recordKey"'},
   CASE WHEN octet_length(e."payload"::text) <= ${inlineBytes} THEN e."payload" END AS "payload",
   octet_length(e."payload"::text) <= ${inlineBytes} AS "inline",
   e."attempts", e."retries", e."crashes", e."generation", e."effectEpoch", e."replayConsumer",

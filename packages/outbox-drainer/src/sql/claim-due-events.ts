@@ -13,6 +13,8 @@ export interface ClaimRequest {
   readonly lockToken: string;
   /** Tenants are walked from behind this one, then from the start. */
   readonly afterTenant: string;
+  /** Whether the live table has "recordKey". Default true. */
+  readonly keyed?: boolean;
 }
 
 export interface Claim {
@@ -40,7 +42,7 @@ const rowSchema = z.object({ lastTenant: z.string().nullable(), more: z.boolean(
  * - `(SELECT clock_timestamp())`, not the bare call: a volatile call is no index condition.
  * - A crash after this statement costs one lease.
  */
-const statement = `
+const statement = (keyed: boolean): string => `
 WITH RECURSIVE mode AS MATERIALIZED (
   SELECT 1 FROM "OutboxMode" WHERE "mode" = 'batch' AND "epoch" = $1 AND "desired" = "mode" FOR SHARE
 ),
@@ -93,15 +95,17 @@ claimed AS (
   SET "status" = 'PROCESSING', "lockToken" = $4::uuid, "claimMode" = 'batch', "attempts" = e."attempts" + 1,
       "lockedUntil" = clock_timestamp() + $3::float8 * interval '1 millisecond', "updatedAt" = clock_timestamp()
   FROM locked WHERE e."id" = locked."id"
-  RETURNING ${claimedEventColumns("$6")}
+  RETURNING ${claimedEventColumns("$6", keyed)}
 )
 SELECT progress.*, claimed.* FROM (
   SELECT (SELECT "tenant" FROM walk WHERE "hop" = COALESCE((SELECT max("hop") FROM take), (SELECT max("hop") FROM walk)) LIMIT 1) AS "lastTenant",
          COALESCE((SELECT bool_or("full") OR sum("seen") >= $2 FROM due), false) AS "more"
 ) progress LEFT JOIN claimed ON true`;
+const KEYED = statement(true);
+const UNKEYED = statement(false);
 
 export async function claimDueEvents(db: Queryable, request: ClaimRequest): Promise<Claim> {
-  const { rows } = await db.query<Record<string, unknown>>(statement, [
+  const { rows } = await db.query<Record<string, unknown>>(request.keyed === false ? UNKEYED : KEYED, [
     request.epoch,
     request.limit,
     request.leaseMs,

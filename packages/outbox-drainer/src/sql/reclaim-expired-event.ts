@@ -13,7 +13,7 @@ export type Reclaim = { readonly kind: "none" } | { readonly kind: "claimed" | "
  * - Lock: the mode row FOR SHARE; one event FOR UPDATE SKIP LOCKED, oldest lease first.
  * - Index: "OutboxEvent_expired_idx". A crash after this statement costs one lease.
  */
-const statement = `
+const statement = (keyed: boolean): string => `
 WITH mode AS MATERIALIZED (
   SELECT 1 FROM "OutboxMode" WHERE "mode" = 'batch' AND "epoch" = $1 AND "desired" = "mode" FOR SHARE
 ),
@@ -28,13 +28,15 @@ SET "crashes" = expired."crashes", "lockToken" = $4::uuid, "claimMode" = 'solo',
     "lockedUntil" = clock_timestamp() + $3::float8 * interval '1 millisecond', "updatedAt" = clock_timestamp(),
     "attempts" = e."attempts" + (expired."crashes" < $2)::int
 FROM expired WHERE e."id" = expired."id"
-RETURNING ${claimedEventColumns("$5")}`;
+RETURNING ${claimedEventColumns("$5", keyed)}`;
+const KEYED = statement(true);
+const UNKEYED = statement(false);
 
 export async function reclaimExpiredEvent(
   db: Queryable,
-  request: { readonly epoch: bigint; readonly crashBudget: number; readonly leaseMs: number; readonly lockToken: string },
+  request: { readonly epoch: bigint; readonly crashBudget: number; readonly leaseMs: number; readonly lockToken: string; readonly keyed?: boolean },
 ): Promise<Reclaim> {
-  const { rows } = await db.query<Record<string, unknown>>(statement, [
+  const { rows } = await db.query<Record<string, unknown>>(request.keyed === false ? UNKEYED : KEYED, [
     request.epoch,
     request.crashBudget,
     request.leaseMs,
