@@ -3,6 +3,7 @@ import { createRegistrar } from "./command.ts";
 import { registerAuditVerify } from "./commands/audit-verify.ts";
 import { registerDbMigrate } from "./commands/db-migrate.ts";
 import { registerDbStatus } from "./commands/db-status.ts";
+import { registerOutboxBackfillRecordKey } from "./commands/outbox-backfill-record-key.ts";
 import { registerOutboxCancel } from "./commands/outbox-cancel.ts";
 import { registerOutboxList } from "./commands/outbox-list.ts";
 import { registerOutboxRequeue } from "./commands/outbox-requeue.ts";
@@ -35,6 +36,7 @@ export function createProgram(io: Io, onExit: (code: ExitCode) => void): Command
   registerOutboxTrace(outbox, registrar);
   registerOutboxRequeue(outbox, registrar);
   registerOutboxCancel(outbox, registrar);
+  registerOutboxBackfillRecordKey(outbox, registrar);
 
   const audit = program.command("audit").description("the audit trail");
   registerAuditVerify(audit, registrar);

@@ -57,6 +57,10 @@ export const ERROR_CODES = {
   "DB.LEASE_LOST": { retry: true, fix: "Nothing to do: the claim expired and another drainer owns the event now." },
   "DB.EVENT_NOT_FOUND": { retry: false, fix: "Check the id with `toolctrl-cli outbox list`; old DONE events are deleted by retention." },
   "DB.EVENT_STATE": { retry: false, fix: "Wait until the event has left its present state, or choose another." },
+  "DB.ROW_LOCKED": {
+    retry: true,
+    fix: "Find who holds the lock (pg_locks, pg_stat_activity) or wait, then run the command again: it goes on where it was.",
+  },
   "MIGRATE.FAILED": { retry: false, fix: "Read the cause, repair the database, run `toolctrl-cli db migrate` again." },
   "MIGRATE.VERIFY": { retry: false, fix: "The tables are not what the migrations make; restore them or run the missing migration." },
   "MIGRATE.LOCKED": { retry: true, fix: "Another process is migrating; wait for it, or end it." },
@@ -84,6 +88,12 @@ export const ERROR_CODES = {
   },
   "WEBHOOK.SECRET": { retry: false, fix: "Check WEBHOOK_SECRETS_KEY: it must be the key the endpoint's secret was stored with." },
   "AUDIT.CHAIN_BROKEN": { retry: false, fix: "An audit row was changed or removed; compare with a backup from before the named sequence." },
+  "ROW.ARGUMENT": { retry: false, fix: "Correct the named argument." },
+  "ROW.NOT_FOUND": { retry: false, fix: "Check the id: the row is not there, or was deleted meanwhile." },
+  "ROW.CASCADE_TOO_LARGE": { retry: false, fix: "Delete the rows below it in parts first." },
+  "LEAD.ARGUMENT": { retry: false, fix: "Correct the named argument." },
+  "LEAD.NOT_FOUND": { retry: false, fix: "Check the lead's id and its tenant." },
+  "LEAD.CONFLICT": { retry: true, fix: "Run the whole transaction again; a rival wrote the same contact, company or opportunity." },
   "CLI.ARGUMENT": { retry: false, fix: "Run the command with --help." },
 } as const satisfies Record<`${string}.${string}`, { retry: boolean; fix: string }>;
 

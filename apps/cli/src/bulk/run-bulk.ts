@@ -8,6 +8,7 @@ import {
 } from "@toolctrl/outbox-drainer/actions";
 import type { Io } from "../io.ts";
 import { createProgress } from "../output/progress.ts";
+import { watchInterrupt } from "./watch-interrupt.ts";
 
 export interface BulkReport {
   readonly changed: number;
@@ -45,7 +46,7 @@ export async function runBulk(io: Io, pool: Database["pool"], bulk: Bulk): Promi
   let taken = 0;
   let cursor: PickCursor | null = null;
   try {
-    while (taken < bulk.limit && !interrupt.seen()) {
+    while (taken < bulk.limit && !interrupt.signal.aborted) {
       const page: Awaited<ReturnType<typeof pickMatchingEvents>> = await pickMatchingEvents(
         pool,
         bulk.filter,
@@ -62,7 +63,7 @@ export async function runBulk(io: Io, pool: Database["pool"], bulk: Bulk): Promi
       progress.step(taken);
     }
     const more = (await pickMatchingEvents(pool, bulk.filter, cursor, 1)).ids.length > 0;
-    return { ...outcomes, batches, actionIds, more, interrupted: interrupt.seen() };
+    return { ...outcomes, batches, actionIds, more, interrupted: interrupt.signal.aborted };
   } finally {
     progress.end();
     interrupt.stop();
@@ -79,11 +80,4 @@ function tally(
     sums.refused += 1;
     if (sums.refusedEvents.length < SHOWN_REFUSALS) sums.refusedEvents.push(event);
   }
-}
-
-function watchInterrupt(): { seen(): boolean; stop(): void } {
-  let seen = false;
-  const note = (): void => void (seen = true);
-  process.once("SIGINT", note);
-  return { seen: () => seen, stop: () => void process.off("SIGINT", note) };
 }

@@ -16,11 +16,18 @@ export const DEFAULT_LIMIT = 10_000;
 
 /** Adds the options of every command that changes events. */
 export function addActionOptions(command: Command): Command {
+  return addAuditOptions(
+    command
+      .option("--limit <n>", `bulk: at most this many events (default ${DEFAULT_LIMIT})`, integerOption(1, 10_000_000))
+      .option("--batch-size <n>", "bulk: events per transaction", integerOption(1, 1000), 100)
+      .option("--dry-run", "say what would happen, change nothing")
+      .option("--yes", "do not ask"),
+  );
+}
+
+/** Adds the options that fill the audit row. */
+export function addAuditOptions(command: Command): Command {
   return command
-    .option("--limit <n>", `bulk: at most this many events (default ${DEFAULT_LIMIT})`, integerOption(1, 10_000_000))
-    .option("--batch-size <n>", "bulk: events per transaction", integerOption(1, 1000), 100)
-    .option("--dry-run", "say what would happen, change nothing")
-    .option("--yes", "do not ask")
     .option("--actor <name>", "who does it, for the audit row", textOption(200), osUser())
     .option("--reason <text>", "why, for the audit row", textOption(2000));
 }
