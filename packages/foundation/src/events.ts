@@ -47,6 +47,17 @@ export const webhookMessageSchema = z
   .record(z.string(), z.json())
   .describe("What the tenant's webhook endpoints receive as `data`; they subscribe by event type.");
 
+/** A lead was converted; the opportunity is the after-save effect `opportunity-create`. */
+export const leadConvertedSchema = z
+  .strictObject({
+    object: z.literal("lead").describe("The kind of record"),
+    recordId: z.uuid().describe("The lead"),
+    contactId: z.uuid().describe("The contact it became"),
+    companyId: z.uuid().describe("The company it belongs to"),
+    opportunityName: z.string().min(1).max(200).describe("What its opportunity is called"),
+  })
+  .describe("A lead was converted; its opportunity is made by the after-save effect `opportunity-create`.");
+
 /**
  * The payload type of each known event type. Product apps add theirs by module augmentation, and register a schema with
  * {@link registerOutboxEvent}; a type that is not here takes any JSON object.
@@ -56,6 +67,7 @@ export interface OutboxEventPayloads {
   "notification.message.create": z.input<typeof notificationMessageSchema>;
   "audit.entry.record": z.input<typeof auditEntrySchema>;
   "webhook.message.deliver": JsonObject;
+  "record.lead.converted": z.input<typeof leadConvertedSchema>;
 }
 
 /** The payload a publisher must give for event type `T`. */
@@ -138,3 +150,4 @@ registerOutboxEvent("mail.message.send", { schema: mailMessageSchema, pii: ["to"
 registerOutboxEvent("notification.message.create", { schema: notificationMessageSchema, tenantVisible: true });
 registerOutboxEvent("audit.entry.record", { schema: auditEntrySchema, pii: ["actor", "data"] });
 registerOutboxEvent("webhook.message.deliver", { schema: webhookMessageSchema, tenantVisible: true });
+registerOutboxEvent("record.lead.converted", { schema: leadConvertedSchema, tenantVisible: true, pii: ["opportunityName"] });

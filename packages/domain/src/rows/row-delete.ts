@@ -1,0 +1,82 @@
+import type { Prisma } from "@toolctrl/db/client";
+import { publishOutboxEvents } from "@toolctrl/db/outbox";
+import { CodedError } from "@toolctrl/foundation/errors";
+import { deleteRows } from "./delete-rows.ts";
+import { lockChildren } from "./lock-children.ts";
+import { lockFieldsOfRows } from "./lock-fields-of-rows.ts";
+import { lockRow } from "./lock-row.ts";
+import { rowEvent } from "./row-event.ts";
+import type { RowEventContext, RowKey } from "./row.ts";
+
+/** A cascade holds all its locks until its transaction ends: a bigger one is to be done in parts. */
+export const MAX_CASCADE_ROWS = 10_000;
+/** Rows of 256 KiB each: what one statement publishes stays below its limit. */
+const ROWS_PER_STATEMENT = 100;
+
+export interface RowDelete extends RowKey {
+  readonly event?: RowEventContext | undefined;
+  /** Told after each level of rows is locked, the row itself being level 0 of its cascade; awaited before the cascade goes on. */
+  readonly onLevelLocked?: ((level: { readonly level: number; readonly ids: readonly string[] }) => Promise<void>) | undefined;
+}
+
+export interface DeletedRow {
+  readonly table: string;
+  readonly id: string;
+  readonly eventId: string;
+}
+
+/**
+ * Deletes a row and everything below it. Goes down level by level, holding each row FOR UPDATE, then deletes from the bottom up and
+ * publishes `record.<table>.deleted` for each row with what it was. docs/cascade-delete-lock-scope.md says who waits for it meanwhile.
+ *
+ * @returns the deleted rows, deepest first
+ * @throws CodedError `ROW.ARGUMENT`, `ROW.NOT_FOUND`, `ROW.CASCADE_TOO_LARGE`, `PUBLISH.ROOT_CLIENT`
+ */
+export async function rowDelete(tx: Prisma.TransactionClient, request: RowDelete): Promise<DeletedRow[]> {
+  const locked = await lockSubtree(tx, request);
+  await lockFieldsOfRows(
+    tx,
+    locked.map(({ id }) => id),
+  );
+  const deleted: DeletedRow[] = [];
+  const deepestFirst = locked.toReversed();
+  for (let start = 0; start < deepestFirst.length; start += ROWS_PER_STATEMENT) {
+    deleted.push(...(await deletePart(tx, request, deepestFirst.slice(start, start + ROWS_PER_STATEMENT))));
+  }
+  return deleted;
+}
+
+type Locked = { readonly id: string; readonly table: string };
+
+async function lockSubtree(tx: Prisma.TransactionClient, request: RowDelete): Promise<Locked[]> {
+  const root = await lockRow(tx, request, "FOR UPDATE");
+  const locked: Locked[] = [];
+  for (let level: Locked[] = [root], depth = 0; level.length > 0; depth += 1) {
+    locked.push(...level);
+    if (locked.length > MAX_CASCADE_ROWS) {
+      const { table, id } = request;
+      throw new CodedError(
+        "ROW.CASCADE_TOO_LARGE",
+        `expected at most ${MAX_CASCADE_ROWS} rows in the cascade of ${table}/${id}, got more`,
+        {
+          facts: { table, id, limit: MAX_CASCADE_ROWS },
+        },
+      );
+    }
+    const ids = level.map(({ id }) => id);
+    await request.onLevelLocked?.({ level: depth, ids });
+    level = await lockChildren(tx, ids, MAX_CASCADE_ROWS + 1 - locked.length);
+  }
+  return locked;
+}
+
+async function deletePart(tx: Prisma.TransactionClient, request: RowDelete, part: readonly Locked[]): Promise<DeletedRow[]> {
+  const { tenantId, id: cascadeRootId, event } = request;
+  const tables = new Map(part.map(({ id, table }) => [id, table]));
+  const gone = await deleteRows(tx, [...tables.keys()]);
+  const events = await publishOutboxEvents(
+    tx,
+    gone.map((before) => rowEvent({ tenantId, table: tables.get(before.id) ?? "", kind: "deleted", before, cascadeRootId }, event)),
+  );
+  return gone.map(({ id }, index) => ({ id, table: tables.get(id) ?? "", eventId: events[index]?.id ?? "" }));
+}
