@@ -4,7 +4,7 @@ import { CodedError, describeError } from "@toolctrl/foundation/errors";
 import type { Logger } from "@toolctrl/runtime/logger";
 import type { Pool } from "pg";
 import { uuidv7 } from "uuidv7";
-import { findForeignQueues, insertProcess, deleteProcess, renewProcess } from "./sql/registry-rows.ts";
+import { findForeignQueues, insertProcess, deleteProcess, hasBlockersColumn, renewProcess, reportBlockers } from "./sql/registry-rows.ts";
 
 /** What a process says of itself. */
 export interface ProcessEntry {
@@ -17,6 +17,15 @@ export interface ProcessEntry {
   readonly queuePrefix: string;
   /** The queues it consumes. */
   readonly queues: readonly string[];
+  /** What keeps it from running pull workers, a phrase each; absent when it does not drain. */
+  readonly blockers?: readonly string[];
+}
+
+export interface RegisteredProcess {
+  readonly id: string;
+  /** Enters what keeps this process from running pull workers now. */
+  reportBlockers(blockers: readonly string[]): Promise<void>;
+  close(): Promise<void>;
 }
 
 /** A process counts as live for this long after it was last heard of. */
@@ -29,8 +38,9 @@ const RENEW_MS = 10_000;
  * Two processes on different queues would each look healthy while jobs wait where nobody works, so a mismatch refuses to start.
  * @throws CodedError `QUEUE.MISMATCH` naming the process it clashes with.
  */
-export async function registerProcess(pool: Pool, entry: ProcessEntry, log: Logger): Promise<{ id: string; close(): Promise<void> }> {
+export async function registerProcess(pool: Pool, entry: ProcessEntry, log: Logger): Promise<RegisteredProcess> {
   const id = uuidv7();
+  let canTell = await hasBlockersColumn(pool);
   const row = { ...entry, id, host: hostname(), pid: process.pid, aliveMs: ALIVE_MS };
   await transaction(pool, async (tx) => {
     const [foreign] = await findForeignQueues(tx, entry.queueBackend, entry.queuePrefix);
@@ -42,6 +52,8 @@ export async function registerProcess(pool: Pool, entry: ProcessEntry, log: Logg
       );
     }
     await insertProcess(tx, row);
+    // In the same commit: a process that had not said yet would turn the others' mode away from pull for a moment.
+    if (canTell) await reportBlockers(tx, id, entry.blockers ?? null);
   });
   const timer = setInterval(() => {
     renewProcess(pool, row).catch((error: unknown) => log.warn({ error: describeError(error) }, "could not renew the entry of this process"));
@@ -49,6 +61,10 @@ export async function registerProcess(pool: Pool, entry: ProcessEntry, log: Logg
   timer.unref();
   return {
     id,
+    async reportBlockers(blockers) {
+      canTell ||= await hasBlockersColumn(pool);
+      if (canTell) await reportBlockers(pool, id, blockers);
+    },
     async close() {
       clearInterval(timer);
       // An entry that cannot be deleted runs out by itself; leaving must not wait for the database.

@@ -10,7 +10,8 @@ export interface Ticker {
 
 /** Runs `tick` again and again, one at a time, with a pause of `intervalMs` that `wake` cuts short. */
 export function createTicker(options: {
-  intervalMs: number;
+  /** A function is asked before each pause. */
+  intervalMs: number | (() => number);
   tick: () => Promise<unknown>;
   onWake: (source: "hint" | "poll") => void;
   onError: (error: unknown) => void;
@@ -28,7 +29,7 @@ export function createTicker(options: {
   function pause(): Promise<void> {
     if (woken || closed) return Promise.resolve();
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, options.intervalMs);
+      const timer = setTimeout(resolve, typeof options.intervalMs === "number" ? options.intervalMs : options.intervalMs());
       endPause = () => {
         clearTimeout(timer);
         resolve();

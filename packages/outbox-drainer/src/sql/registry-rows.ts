@@ -50,6 +50,22 @@ export async function renewProcess(db: Queryable, row: ProcessRow): Promise<void
   await db.query(upsert, valuesOf(row));
 }
 
+/**
+ * Whether the live register has the column of {@link reportBlockers}. A database from before it cannot be told what blocks, and needs
+ * not: it has no record keys either, without which nothing runs pull workers.
+ */
+export async function hasBlockersColumn(db: Queryable): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass('"OutboxDrainer"') AND attname = 'blockers' AND NOT attisdropped`,
+  );
+  return rowCount === 1;
+}
+
+/** Enters what keeps a process from running pull workers; writes only what has changed. */
+export async function reportBlockers(db: Queryable, id: string, blockers: readonly string[] | null): Promise<void> {
+  await db.query(`UPDATE "OutboxDrainer" SET "blockers" = $2::text[] WHERE "id" = $1 AND "blockers" IS DISTINCT FROM $2::text[]`, [id, blockers]);
+}
+
 export async function deleteProcess(db: Queryable, id: string): Promise<void> {
   await db.query(`DELETE FROM "OutboxDrainer" WHERE "id" = $1`, [id]);
 }

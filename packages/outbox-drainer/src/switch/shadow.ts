@@ -1,0 +1,4 @@
+/** Compares, claims nothing. */
+export interface Shadow {
+  compare(): Promise<void>;
+}
