@@ -19,13 +19,14 @@ export interface EffectEvent {
  *
  * `tx` is revoked when `run` returns or throws: a call made later is refused, one in flight is awaited before anything is settled.
  * Throw to fail the attempt: everything is rolled back and the event backs off. Lock time-outs are told apart by themselves.
+ * `signal` aborts when the attempt's lease is lost: whatever it does is then rolled back.
  */
 export interface AfterSaveEffect {
   /** The name of its receipt. */
   readonly name: string;
   /** Event types it runs for, by prefix (ends in a dot) or whole. */
   readonly on: readonly string[];
-  run(tx: Prisma.TransactionClient, event: EffectEvent): Promise<void>;
+  run(tx: Prisma.TransactionClient, event: EffectEvent, signal?: AbortSignal): Promise<void>;
 }
 
 /** The effects of an event type, in the order they were registered. */

@@ -5,12 +5,13 @@ import { withCommitHook } from "./commit-hook.ts";
 import { PrismaClient } from "./generated/client.ts";
 import type { DatabaseLog } from "./log.ts";
 import { createPool, type BoundedPool } from "./pool.ts";
-import { CONNECTION_LIMITS } from "./pool-config.ts";
+import { CONNECTION_LIMITS, type ConnectionLimits } from "./pool-config.ts";
 import { PREPARED_PUBLISH_STATEMENTS } from "./publish-statements.ts";
 import { createWakeupSender } from "./wakeup-sender.ts";
 
 export { OutboxStatus, Prisma, PrismaClient } from "./generated/client.ts";
 export type { DatabaseLog } from "./log.ts";
+export type { BoundedPool } from "./pool.ts";
 export { transaction } from "./transaction.ts";
 export { violatedConstraint } from "./violated-constraint.ts";
 
@@ -35,6 +36,11 @@ export interface DatabaseOptions {
 export interface Database {
   readonly pool: pg.Pool;
   readonly prisma: PrismaClient;
+  /**
+   * A second pool to the same database, for what must not wait behind the first one's work; whoever opens it ends it. `name` follows the
+   * process's name in pg_stat_activity.
+   */
+  openPool(options: { max: number; name: string; limits?: ConnectionLimits }): BoundedPool;
   /** Waits up to `graceMs` (default 5000) for running statements, then breaks their connections. */
   close(graceMs?: number): Promise<void>;
   /** @throws `DB.POOL_TIMEOUT`, or the driver's error, when the database does not answer. */
@@ -57,6 +63,7 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
   return {
     pool,
     prisma,
+    openPool: ({ max, name, limits = CONNECTION_LIMITS }) => createPool({ url, max, app: `${app}:${name}`, log, limits }),
     close: (graceMs = 5_000) => (closing ??= closeAll(graceMs)),
     ping: () => pool.ping(PING_MS),
   };

@@ -64,6 +64,7 @@ export const ERROR_CODES = {
   "MIGRATE.FAILED": { retry: false, fix: "Read the cause, repair the database, run `toolctrl-cli db migrate` again." },
   "MIGRATE.VERIFY": { retry: false, fix: "The tables are not what the migrations make; restore them or run the missing migration." },
   "MIGRATE.LOCKED": { retry: true, fix: "Another process is migrating; wait for it, or end it." },
+  "EFFECT.REVOKED": { retry: false, fix: "Let the effect await every call of its transaction client before it returns." },
   "HTTP.BLOCKED_ADDRESS": { retry: false, fix: "Use a public address; loopback, private and link-local targets are refused." },
   "HTTP.BAD_URL": { retry: false, fix: "Use an absolute http(s) URL without credentials." },
   "HTTP.BAD_HEADER": { retry: false, fix: "Remove the named header, or its line break; the client sets those of the connection itself." },

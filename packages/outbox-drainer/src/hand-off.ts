@@ -67,9 +67,15 @@ function refuse(deps: HandOffDeps, event: ClaimedEvent, rule: RouteRule | null):
  */
 function settleFailure(event: ClaimedEvent, failure: Error, deps: HandOffDeps): Settlement {
   const base = { id: event.id, lockToken: event.lockToken, errorCode: errorCodeOf(failure), error: describeError(failure) };
-  if (isAway(failure)) return { ...base, outcome: "snooze", delayMs: UNREACHABLE_SNOOZE_MS };
+  if (isAway(failure)) return { ...snoozeUnreachable(event), ...base };
   if (event.retries + 1 > deps.maxRetries) return { ...base, outcome: "dead", parks: deps.router(event.eventType)?.deadHead === "park" };
   return { ...base, outcome: "retry", delayMs: backoffMs(event.retries + 1) };
+}
+
+/** Puts an event off that would only wait for a server that is away. */
+export function snoozeUnreachable({ id, lockToken }: ClaimedEvent): Settlement & { outcome: "snooze" } {
+  const error = "expected the queue's server to answer, got none a moment ago";
+  return { id, lockToken, outcome: "snooze", delayMs: UNREACHABLE_SNOOZE_MS, errorCode: "QUEUE.UNREACHABLE", error };
 }
 
 function isAway(error: (AddResult & { ok: false })["error"]): boolean {

@@ -6,7 +6,13 @@ import type { Alerts } from "@toolctrl/runtime/alerts";
 import type { Logger } from "@toolctrl/runtime/logger";
 import type { Metrics } from "@toolctrl/runtime/metrics";
 import type { ClaimedEvent } from "../claimed-event.ts";
+import { runInTransaction } from "./database-attempt.ts";
+import { createHeartbeat, type Protection } from "./heartbeat.ts";
+import { createLockPatience } from "./lock-patience.ts";
+import { createQueueAttempt } from "./queue-attempt.ts";
+import { settleApart } from "./settle-apart.ts";
 import type { Settled } from "./settled.ts";
+import { LOCK_NOT_AVAILABLE } from "./sql-state-of.ts";
 
 /** How attempts work; all times in ms. */
 export interface AttemptSettings {
@@ -22,24 +28,76 @@ export interface AttemptSettings {
 }
 
 export interface AttemptsDeps {
+  /** Its pool needs a connection for each attempt at once, and some for claims. */
   readonly database: Database;
   readonly router: Router;
   readonly effects: EffectsOf;
-  readonly backend: Pick<QueueBackend, "addAll" | "ping">;
+  readonly backend: Pick<QueueBackend, "addAll">;
   readonly settings: AttemptSettings;
   readonly metrics: Metrics;
   readonly alerts: Alerts;
   readonly log: Logger;
 }
 
-/** Runs claimed events to their settlement, each under a heartbeat. Used by pull workers for every event, by the dispatcher for `database` routes. */
+/** Runs claimed events to their settlement, each under a heartbeat: every event of the pull workers, those of `database` routes of the dispatcher. */
 export interface Attempts {
-  /** Never throws: what goes wrong is in the settlement, or leaves the claim to its lease. */
-  run(event: ClaimedEvent): Promise<Settled>;
+  /** Whether an event needs an attempt of its own: its route is `database`, and effects are registered for it. */
+  takes(eventType: string): boolean;
+  /**
+   * Never throws: what goes wrong is in the settlement, or leaves the claim to its lease.
+   * @param waited whether the event was claimed some time ago: the lease is then prolonged before anything else
+   */
+  run(event: ClaimedEvent, waited?: boolean): Promise<Settled>;
   /** Ends the connections of the heartbeat; the attempts must have ended. */
   close(graceMs?: number): Promise<void>;
 }
 
-export function createAttempts(_deps: AttemptsDeps): Attempts {
-  throw new TypeError("expected an implementation, got the contract");
+/** A heartbeat waits for the row lock of the settlement at most; both are short. */
+const HEARTBEAT_LIMITS = { connectTimeoutMs: 5_000, lockTimeoutMs: 2_000, idleInTransactionMs: 10_000 };
+const HEARTBEAT_CONNECTIONS = 3;
+
+export function createAttempts(deps: AttemptsDeps): Attempts {
+  const { database, router, effects, settings, log } = deps;
+  const { leaseMs, maxRetries } = settings;
+  const apart = database.openPool({ max: HEARTBEAT_CONNECTIONS, name: "heartbeat", limits: HEARTBEAT_LIMITS });
+  const heartbeat = createHeartbeat({ pool: apart, leaseMs, log });
+  const patience = createLockPatience(settings);
+  const handOffOne = createQueueAttempt({ ...deps, maxRetries });
+  const takes = (eventType: string): boolean => router(eventType)?.target === "database" && effects(eventType).length > 0;
+
+  async function run(event: ClaimedEvent, waited = false): Promise<Settled> {
+    const protection = heartbeat.protect(event);
+    try {
+      if (waited && !(await isStillOurs(protection))) return lostBefore(event);
+      return takes(event.eventType) ? await runEffectsOf(event, protection) : await runHandOff(event);
+    } finally {
+      protection.stop();
+    }
+  }
+
+  async function runEffectsOf(event: ClaimedEvent, { signal }: Protection): Promise<Settled> {
+    const parks = router(event.eventType)?.deadHead === "park";
+    const { lockTimeoutMs, end } = patience();
+    const { idleInTransactionMs } = settings;
+    const attempt = { event, effects: effects(event.eventType), signal, lockTimeoutMs, idleInTransactionMs, maxRetries, parks };
+    const { kind, settlement } = await runInTransaction(database.prisma, attempt);
+    end("errorCode" in settlement && settlement.errorCode === LOCK_NOT_AVAILABLE);
+    if (kind === "failed") return settleApart(apart, event, settlement, log);
+    return { settlement, fate: kind === "lost" ? "lost" : "kept" };
+  }
+
+  async function runHandOff(event: ClaimedEvent): Promise<Settled> {
+    return settleApart(database.pool, event, await handOffOne(event), log);
+  }
+
+  return { takes, run, close: (graceMs = 1_000) => apart.endWithin(graceMs) };
+}
+
+/** A beat that got no answer leaves it to the settlement's fence. */
+async function isStillOurs(protection: Protection): Promise<boolean> {
+  return protection.beat().catch(() => true);
+}
+
+function lostBefore({ id, lockToken }: ClaimedEvent): Settled {
+  return { settlement: { id, lockToken, outcome: "done" }, fate: "lost" };
 }

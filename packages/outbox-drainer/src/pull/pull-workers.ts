@@ -1,5 +1,12 @@
-import type { AttemptSettings, Attempts, AttemptsDeps } from "../attempt/attempts.ts";
+import { describeError, errorCodeOf } from "@toolctrl/foundation/errors";
+import { withDeadline } from "@toolctrl/runtime/deadline";
+import { createAttempts, type Attempts, type AttemptsDeps, type AttemptSettings } from "../attempt/attempts.ts";
 import type { Settled } from "../attempt/settled.ts";
+import type { ClaimedEvent } from "../claimed-event.ts";
+import { createSettlementReport, emptyTally } from "../settlement-report.ts";
+import { createExpiredReleaser } from "./expired-releaser.ts";
+import { createHeadClaimer } from "./head-claimer.ts";
+import { createIdleLine } from "./idle-line.ts";
 
 /** How pull workers work; all times in ms. */
 export interface PullSettings extends AttemptSettings {
@@ -29,6 +36,73 @@ export interface PullWorkers {
   runOnce(): Promise<Settled | null>;
 }
 
-export function createPullWorkers(_deps: PullWorkersDeps): PullWorkers {
-  throw new TypeError("expected an implementation, got the contract");
+/** Connections a process needs in its pool beside one for each worker: for claims, and for what else the process asks. */
+export const POOL_HEADROOM = 4;
+
+export function createPullWorkers(deps: PullWorkersDeps): PullWorkers {
+  const { database, settings, metrics, log } = deps;
+  const { pool } = database;
+  const attempts = deps.attempts ?? createAttempts(deps);
+  const claimer = createHeadClaimer({ pool, leaseMs: settings.leaseMs, metrics, log });
+  const idle = createIdleLine(settings.intervalMs);
+  const report = createSettlementReport({ metrics, log });
+  const expired = createExpiredReleaser({ ...deps, pool, onDead: (settlement, lost) => reportOne({ settlement, fate: lost ? "lost" : "kept" }) });
+  const loops: Promise<void>[] = [];
+  let closing = false;
+
+  async function claim(release: (epoch: bigint) => Promise<void>): Promise<ClaimedEvent | null> {
+    const epoch = await claimer.epoch();
+    if (epoch === null) return null;
+    await release(epoch);
+    return claimer.claim();
+  }
+
+  async function attempt(event: ClaimedEvent): Promise<Settled> {
+    const settled = await attempts.run(event);
+    reportOne(settled);
+    return settled;
+  }
+
+  function reportOne({ settlement, fate }: Settled): void {
+    if (fate !== "unsettled") report([settlement], new Set(fate === "lost" ? [settlement.id] : []), emptyTally());
+  }
+
+  async function loop(): Promise<void> {
+    while (!closing) {
+      const event = await claim(expired.releaseNowAndThen).catch(sayAndPause);
+      if (event === null) {
+        metrics.add("outbox_wakeups_total", 1, { source: await idle.pause() });
+        continue;
+      }
+      // Where there was one there may be more: another loop looks while this one works.
+      idle.wakeOne();
+      await attempt(event);
+    }
+  }
+
+  function sayAndPause(error: unknown): null {
+    metrics.add("outbox_tick_errors_total", 1, { code: errorCodeOf(error) });
+    log.error({ error: describeError(error) }, "claiming failed");
+    return null;
+  }
+
+  return {
+    start() {
+      while (loops.length < settings.parallelism && !closing) loops.push(loop());
+    },
+    wake: idle.wakeOne,
+    async close(graceMs) {
+      closing = true;
+      idle.close();
+      try {
+        await withDeadline(Promise.all(loops), graceMs, () => new Error(`expected the running attempts to end within ${graceMs} ms, they did not`));
+      } finally {
+        if (deps.attempts === undefined) await attempts.close();
+      }
+    },
+    async runOnce() {
+      const event = await claim(expired.release);
+      return event === null ? null : attempt(event);
+    },
+  };
 }

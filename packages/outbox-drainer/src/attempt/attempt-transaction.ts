@@ -1,0 +1,21 @@
+import type { Prisma } from "@toolctrl/db/client";
+
+export type AttemptTransaction = Prisma.TransactionClient;
+
+/** No handler has a timer; this is the longest one Node has, 24.8 days. */
+const NO_TIMEOUT_MS = 2_147_483_647;
+
+export const TRANSACTION_OPTIONS = { maxWait: 5_000, timeout: NO_TIMEOUT_MS };
+
+const LIMITS = `SELECT set_config('lock_timeout', $1::text, true), set_config('idle_in_transaction_session_timeout', COALESCE($2::text, current_setting('idle_in_transaction_session_timeout')), true)`;
+
+/** The limits of this transaction only, and the savepoint that a failed attempt is rolled back to. */
+export async function beginAttempt(tx: AttemptTransaction, limits: { lockTimeoutMs: number; idleInTransactionMs?: number | undefined }): Promise<void> {
+  await tx.$queryRawUnsafe(LIMITS, `${limits.lockTimeoutMs}ms`, limits.idleInTransactionMs === undefined ? null : `${limits.idleInTransactionMs}ms`);
+  await tx.$executeRawUnsafe("SAVEPOINT attempt");
+}
+
+/** Undoes everything the handlers did; the claim and the transaction stay. */
+export async function undoEffects(tx: AttemptTransaction): Promise<void> {
+  await tx.$executeRawUnsafe("ROLLBACK TO SAVEPOINT attempt");
+}
