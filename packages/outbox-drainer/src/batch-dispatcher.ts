@@ -1,11 +1,13 @@
 import { randomUUID } from "node:crypto";
+import { recordKeyReady } from "@toolctrl/db/record-key";
 import type { Queryable } from "@toolctrl/db/sql";
 import { describeError, errorCodeOf } from "@toolctrl/foundation/errors";
 import type { QueueBackend } from "@toolctrl/queue/port";
 import type { Logger } from "@toolctrl/runtime/logger";
 import type { ClaimedEvent } from "./claimed-event.ts";
 import { handOff, type HandOffDeps } from "./hand-off.ts";
-import { splitIntoLanes, LANES } from "./lanes.ts";
+import type { Attempts } from "./attempt/attempts.ts";
+import { splitIntoLanes, splitIntoLines, LANES } from "./lanes.ts";
 import { settleExhausted } from "./lines/settle-exhausted.ts";
 import type { DispatcherSettings } from "./settings.ts";
 import { settleWithRetry } from "./settle-with-retry.ts";
@@ -21,6 +23,8 @@ export type { TickReport } from "./settlement-report.ts";
 export interface BatchDispatcherDeps extends Omit<HandOffDeps, "maxRetries" | "backend"> {
   readonly pool: Queryable;
   readonly backend: Pick<QueueBackend, "addAll" | "ping">;
+  /** Runs the events of `database` routes; without it such an event is FAILED as unroutable. Whoever made it closes it. */
+  readonly attempts?: Pick<Attempts, "takes" | "run">;
   readonly settings: DispatcherSettings;
   readonly log: Logger;
 }
@@ -38,6 +42,8 @@ export interface BatchDispatcher {
 
 /** Batches claimed ahead of the one being handed off; more would only lengthen the time between claim and hand-off. */
 const MAX_BATCHES_IN_FLIGHT = 2;
+/** Lines of one lane whose attempts run at once: so many connections a lane takes, and so many that wait for a lock do not stop it. */
+const LINES_AT_ONCE = 3;
 
 /** The default drainer: claims a fair batch, hands it off in two overlapping lanes, settles in bulk. */
 export function createBatchDispatcher(deps: BatchDispatcherDeps): BatchDispatcher {
@@ -46,6 +52,7 @@ export function createBatchDispatcher(deps: BatchDispatcherDeps): BatchDispatche
   const report = createSettlementReport({ metrics, log });
   const lanes: Promise<void>[] = Array.from({ length: LANES }, () => Promise.resolve());
   let afterTenant = "";
+  let keyed = false;
   let queueAway = false;
   let closing = false;
 
@@ -55,6 +62,8 @@ export function createBatchDispatcher(deps: BatchDispatcherDeps): BatchDispatche
     const startedAt = performance.now();
     const mode = await readMode(pool);
     if (mode.mode !== "batch" || mode.desired !== "batch") return tally;
+    // Once there, the column stays.
+    keyed ||= (await recordKeyReady(pool)).column;
     await reclaimExpired(mode.epoch, tally);
     await drainDue(mode.epoch, tally);
     metrics.observe("outbox_tick_seconds", (performance.now() - startedAt) / 1000);
@@ -76,7 +85,7 @@ export function createBatchDispatcher(deps: BatchDispatcherDeps): BatchDispatche
   async function reclaimExpired(epoch: bigint, tally: Tally): Promise<void> {
     for (let taken = 0; taken < settings.batchSize && !closing && !queueAway; taken += 1) {
       const { crashBudget, leaseMs } = settings;
-      const reclaim = await reclaimExpiredEvent(pool, { epoch, crashBudget, leaseMs, lockToken: randomUUID() });
+      const reclaim = await reclaimExpiredEvent(pool, { epoch, crashBudget, leaseMs, lockToken: randomUUID(), keyed });
       if (reclaim.kind === "none") return;
       if (reclaim.kind === "exhausted") {
         await settleAndReport([settleExhausted(reclaim.event, deps.router)], tally);
@@ -86,7 +95,7 @@ export function createBatchDispatcher(deps: BatchDispatcherDeps): BatchDispatche
       metrics.add("outbox_claims_total", 1);
       metrics.add("outbox_reclaims_total", 1);
       tally.claimed += 1;
-      await handOffAndSettle([reclaim.event], tally);
+      await drainLane([reclaim.event], tally);
     }
   }
 
@@ -105,7 +114,8 @@ export function createBatchDispatcher(deps: BatchDispatcherDeps): BatchDispatche
   }
 
   async function claimNext(epoch: bigint): Promise<Claim> {
-    const claim = await claimDueEvents(pool, { epoch, limit: settings.batchSize, leaseMs: settings.leaseMs, lockToken: randomUUID(), afterTenant });
+    const { batchSize: limit, leaseMs } = settings;
+    const claim = await claimDueEvents(pool, { epoch, limit, leaseMs, lockToken: randomUUID(), afterTenant, keyed });
     afterTenant = claim.lastTenant;
     metrics.add("outbox_claims_total", claim.events.length);
     return claim;
@@ -114,12 +124,31 @@ export function createBatchDispatcher(deps: BatchDispatcherDeps): BatchDispatche
   /** Puts a batch behind what its lanes are doing, so that a line's events are handed off in the order they were claimed. */
   async function enqueue(events: readonly ClaimedEvent[], tally: Tally): Promise<void> {
     const parts = splitIntoLanes(events).map((part, index) => {
-      const run = (lanes[index] ?? Promise.resolve()).then(() => handOffAndSettle(part, tally));
+      const run = (lanes[index] ?? Promise.resolve()).then(() => drainLane(part, tally));
       // The chain goes on after a failure; the failure itself is the caller's.
       lanes[index] = run.catch(() => undefined);
       return run;
     });
     await Promise.all(parts);
+  }
+
+  /** Hand-offs in bulk; beside them, and a few at a time, the lines with events that need an attempt: a stuck one stops its line alone. */
+  async function drainLane(events: readonly ClaimedEvent[], tally: Tally): Promise<void> {
+    const { attempts } = deps;
+    if (attempts === undefined) return handOffAndSettle(events, tally);
+    const { lines, bulk } = splitIntoLines(events, attempts.takes);
+    const next = async (): Promise<void> => {
+      for (let line = lines.shift(); line !== undefined; line = lines.shift()) {
+        for (const event of line) await runAttempt(attempts, event, tally);
+      }
+    };
+    await Promise.all([handOffAndSettle(bulk, tally), ...Array.from({ length: LINES_AT_ONCE }, next)]);
+  }
+
+  async function runAttempt(attempts: Pick<Attempts, "run">, event: ClaimedEvent, tally: Tally): Promise<void> {
+    // It may have waited in its lane for a while.
+    const { settlement, fate } = await attempts.run(event, true);
+    if (fate !== "unsettled") report([settlement], new Set(fate === "lost" ? [event.id] : []), tally);
   }
 
   async function handOffAndSettle(events: readonly ClaimedEvent[], tally: Tally): Promise<void> {

@@ -55,7 +55,7 @@ function refuse(deps: HandOffDeps, event: ClaimedEvent, rule: RouteRule | null):
   const error =
     rule === null
       ? `expected a routing rule for ${event.eventType}, got none`
-      : `expected an after-save effect for ${event.eventType}, got none: this drainer hands off to queues only`;
+      : `expected an after-save effect for ${event.eventType}, got none`;
   deps.metrics.add("outbox_unroutable_total", 1);
   deps.alerts.unroutable(event.eventType, { eventId: event.id, error });
   return { id: event.id, lockToken: event.lockToken, outcome: "dead", errorCode: "ROUTER.UNROUTABLE", error };

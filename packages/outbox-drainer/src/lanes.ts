@@ -11,6 +11,26 @@ export function splitIntoLanes(events: readonly ClaimedEvent[], lanes = LANES): 
   return parts;
 }
 
+/** The lines of a lane in which an event needs an attempt of its own, each in insert order; and the rest, which goes in bulk. */
+export function splitIntoLines(
+  events: readonly ClaimedEvent[],
+  needsAttempt: (eventType: string) => boolean,
+): { readonly lines: ClaimedEvent[][]; readonly bulk: ClaimedEvent[] } {
+  const lines = new Map<string, ClaimedEvent[]>();
+  for (const event of events) {
+    if (needsAttempt(event.eventType)) lines.set(lineOf(event), []);
+  }
+  const bulk: ClaimedEvent[] = [];
+  // What comes before its record's attempt, or behind it, stays in the line: its order holds for hand-offs too.
+  for (const event of events) (lines.get(lineOf(event)) ?? bulk).push(event);
+  return { lines: [...lines.values()], bulk };
+}
+
 function laneOf(event: ClaimedEvent, lanes: number): number {
-  return createHash("sha1").update(`${event.tenantId}/${event.id}`).digest().readUInt32BE(0) % lanes;
+  return createHash("sha1").update(lineOf(event)).digest().readUInt32BE(0) % lanes;
+}
+
+/** Without record keys each event is a line of its own. */
+function lineOf({ tenantId, recordKey, id }: ClaimedEvent): string {
+  return JSON.stringify([tenantId, recordKey ?? id]);
 }

@@ -106,7 +106,13 @@ export const outboxEnv = {
     min: 10,
     max: 60 * 60 * 1000,
     fallback: 2000,
-    about: "Longest wait (ms) for a row lock inside a drainer's attempt; no drainer runs attempts yet, handing off takes none",
+    about: "Longest wait (ms) of an attempt for a row lock; the event is then put off for a moment, and that is not counted",
+  }),
+  OUTBOX_PULL_PARALLELISM: integer({
+    min: 1,
+    max: 200,
+    fallback: 10,
+    about: "Pull workers of this process, and attempts at once; the pool gets a connection more for each",
   }),
   OUTBOX_PULL_WORKER: choice({
     values: ["false", "shadow", "true"],

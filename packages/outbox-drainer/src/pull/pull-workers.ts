@@ -36,9 +36,6 @@ export interface PullWorkers {
   runOnce(): Promise<Settled | null>;
 }
 
-/** Connections a process needs in its pool beside one for each worker: for claims, and for what else the process asks. */
-export const POOL_HEADROOM = 4;
-
 export function createPullWorkers(deps: PullWorkersDeps): PullWorkers {
   const { database, settings, metrics, log } = deps;
   const { pool } = database;
@@ -94,11 +91,9 @@ export function createPullWorkers(deps: PullWorkersDeps): PullWorkers {
     async close(graceMs) {
       closing = true;
       idle.close();
-      try {
-        await withDeadline(Promise.all(loops), graceMs, () => new Error(`expected the running attempts to end within ${graceMs} ms, they did not`));
-      } finally {
-        if (deps.attempts === undefined) await attempts.close();
-      }
+      // An attempt that takes longer keeps its heartbeat.
+      const ended = Promise.all(loops).finally(() => (deps.attempts === undefined ? attempts.close() : undefined));
+      await withDeadline(ended, graceMs, () => new Error(`expected the running attempts to end within ${graceMs} ms, they did not`));
     },
     async runOnce() {
       const event = await claim(expired.release);
