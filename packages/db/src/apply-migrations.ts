@@ -2,7 +2,7 @@ import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import type { SchemaEngine } from "@prisma/schema-engine-wasm/schema_engine_bg";
 import { CodedError, describeError } from "@toolctrl/foundation/errors";
-import type pg from "pg";
+import pg from "pg";
 import { clearInterruptedBuilds } from "./clear-interrupted-builds.ts";
 import type { DatabaseLog } from "./log.ts";
 import { findPrismaDir, readMigrations, type MigrationFile } from "./migration-files.ts";
@@ -18,12 +18,17 @@ export async function applyMigrations(client: pg.Client, options: { dir?: string
   const { dir = join(findPrismaDir(), "migrations"), log } = options;
   const [migrations, lockfile] = await Promise.all([readMigrations(dir), readFile(join(dir, "migration_lock.toml"), "utf8")]);
   await clearInterruptedBuilds(client, migrations);
-  const engine = await createSchemaEngine(client, log);
+  const met: { serverError?: unknown } = {};
+  const engine = await createSchemaEngine(client, log, (error) => (met.serverError = error));
   const applied: string[] = [];
   try {
     for (const [index, migration] of migrations.entries()) {
       const upTo = migrationsList(dir, lockfile, migrations.slice(0, index + 1));
-      applied.push(...(await applyOne(client, engine, migration, upTo)));
+      applied.push(
+        ...(await applyOne(client, engine, migration, upTo).catch((error: unknown) => {
+          throw migrationFailed(met.serverError ?? error, migration.name);
+        })),
+      );
     }
   } finally {
     engine.free();
@@ -51,7 +56,7 @@ async function applyOne(client: pg.Client, engine: SchemaEngine, migration: Migr
   } catch (error) {
     // The connection may be gone, and the transaction with it.
     await client.query("ROLLBACK").catch(() => undefined);
-    throw migrationFailed(error, migration.name);
+    throw error;
   }
 }
 
@@ -72,8 +77,9 @@ function migrationsList(dir: string, lockfile: string, migrations: readonly Migr
 /** The error of a migration that did not apply. */
 export function migrationFailed(error: unknown, migration?: string): CodedError {
   const where = migration === undefined ? "the migrations" : `migration ${migration}`;
-  const text = describeError(error, 4_000);
-  // The engine wraps the server's error and keeps only its text.
+  const detail = error instanceof pg.DatabaseError && error.detail !== undefined ? ` (${error.detail})` : "";
+  const text = `${describeError(error, 4_000)}${detail}`;
+  // Where the engine met the error itself, it keeps only the text.
   const code = text.includes("due to lock timeout") ? "MIGRATE.LOCKED" : "MIGRATE.FAILED";
   return new CodedError(code, `expected ${where} to apply, got: ${text}`, { facts: { migration }, cause: error });
 }

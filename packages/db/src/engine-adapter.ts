@@ -5,8 +5,14 @@ import pg from "pg";
 const CHAR_OID = 18;
 const CHAR_ARRAY_OID = 1002;
 
-/** The official adapter on one given connection, with two repairs that the migration engine needs. */
-export function engineAdapterFactory(client: pg.ClientBase): SqlMigrationAwareDriverAdapterFactory {
+/**
+ * The official adapter on one given connection, with two repairs that the migration engine needs.
+ * @param onScriptError told what a migration met: the engine reports it by a number, or the aborted transaction that followed
+ */
+export function engineAdapterFactory(
+  client: pg.ClientBase,
+  onScriptError: (error: unknown) => void,
+): SqlMigrationAwareDriverAdapterFactory {
   // The adapter accepts only a pool; this one never opens a connection of its own.
   const pool = new pg.Pool();
   Object.defineProperty(pool, "query", { value: (config: pg.QueryConfig) => disguiseChars(client, config) });
@@ -20,7 +26,12 @@ export function engineAdapterFactory(client: pg.ClientBase): SqlMigrationAwareDr
       return { ...result, columnTypes };
     };
     // The adapter would cut the script at every semicolon, inside quotes and function bodies too.
-    adapter.executeScript = async (script) => void (await client.query(script));
+    adapter.executeScript = async (script) => {
+      await client.query(script).catch((error: unknown) => {
+        onScriptError(error);
+        throw error;
+      });
+    };
     return adapter;
   };
   const refuseShadow = (): Promise<never> => Promise.reject(new Error("expected the engine to work without a shadow database"));

@@ -16,12 +16,17 @@ let loading: Promise<typeof Engine> | undefined;
 
 /**
  * Starts Prisma's migration engine, as WASM, over one connection that the caller owns: its lock and its transactions are the
- * caller's. No binary is fetched.
+ * caller's. No binary is fetched. `onScriptError` is told the server's own error of a migration that fails.
  */
-export async function createSchemaEngine(client: pg.ClientBase, log?: DatabaseLog): Promise<Engine.SchemaEngine> {
+export async function createSchemaEngine(
+  client: pg.ClientBase,
+  log?: DatabaseLog,
+  onScriptError: (error: unknown) => void = () => undefined,
+): Promise<Engine.SchemaEngine> {
   const engine = await (loading ??= loadEngine());
   const report = (line: string): void => log?.info({ line: line.trim().slice(0, 500) }, "migration engine");
-  return engine.SchemaEngine.new({ datamodels: undefined }, report, bindMigrationAwareSqlAdapterFactory(engineAdapterFactory(client)));
+  const factory = bindMigrationAwareSqlAdapterFactory(engineAdapterFactory(client, onScriptError));
+  return engine.SchemaEngine.new({ datamodels: undefined }, report, factory);
 }
 
 // Node does not import .wasm files without a flag, so the module is instantiated by hand.

@@ -143,11 +143,27 @@ test("a migration that fails leaves nothing behind, and applies once it is corre
     "1_ok": `CREATE TABLE "a" ("id" int)`,
     "2_bad": `CREATE TABLE "b" ("id" int); SELECT 1/0; CREATE TABLE "c" ("id" int)`,
   });
-  expect(await rejection(applyMigrations(client, { dir }))).toMatchObject({ code: "MIGRATE.FAILED", facts: { migration: "2_bad" } });
+  const error = await rejection(applyMigrations(client, { dir }));
+  expect(error).toMatchObject({ code: "MIGRATE.FAILED", facts: { migration: "2_bad" } });
+  expect(error.message).toContain("division by zero");
   expect((await client.query(`SELECT to_regclass('a') AS "a", to_regclass('b') AS "b"`)).rows).toEqual([{ a: "a", b: null }]);
   await writeFile(join(dir, "2_bad", "migration.sql"), `CREATE TABLE "b" ("text" text DEFAULT 'a;b -- c')`);
   expect(await applyMigrations(client, { dir })).toEqual(["2_bad"]);
   expect((await client.query(RECORDS)).rows).toEqual([{ name: "1_ok" }, { name: "2_bad" }]);
+});
+
+test("a migration that waits too long for a table gives up, says so, and leaves nothing behind", async () => {
+  const { url, client } = await database(false);
+  const table = { "1_table": `CREATE TABLE "t" ("a" int)` };
+  await applyMigrations(client, { dir: await migrationsDir(table) });
+  const dir = await migrationsDir({ ...table, "2_column": `ALTER TABLE "t" ADD COLUMN "b" int` });
+  await client.query(`BEGIN; LOCK TABLE "t"`);
+  const session = new pg.Client({ connectionString: url, options: "-c lock_timeout=100ms" });
+  onTestFinished(() => session.end());
+  await session.connect();
+  expect(await rejection(applyMigrations(session, { dir }))).toMatchObject({ code: "MIGRATE.LOCKED", facts: { migration: "2_column" } });
+  await client.query("COMMIT");
+  expect(await applyMigrations(session, { dir })).toEqual(["2_column"]);
 });
 
 test.each(["build", "removal of a failed build"])(
