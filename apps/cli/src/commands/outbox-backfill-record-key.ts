@@ -4,18 +4,16 @@ import type { Command } from "commander";
 import { watchInterrupt } from "../bulk/watch-interrupt.ts";
 import type { Invocation, Registrar } from "../command.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
-import { addAuditOptions } from "../options/action-options.ts";
+import { addAuditOptions, type AuditOptions } from "../options/action-options.ts";
 import { integerOption } from "../options/parse-options.ts";
 import { count } from "../output/format-values.ts";
 import { createProgress } from "../output/progress.ts";
 import { writeResult } from "../output/write-result.ts";
 import { withDatabase } from "../resources.ts";
 
-interface BackfillCommandOptions {
+interface BackfillCommandOptions extends AuditOptions {
   readonly dryRun?: boolean;
   readonly batchSize: number;
-  readonly actor: string;
-  readonly reason?: string;
 }
 
 const NO_COLUMN = "Nothing to do: the table has no record keys yet. `toolctrl-cli db migrate` adds them.";

@@ -2,11 +2,14 @@ import { userInfo } from "node:os";
 import type { Command } from "commander";
 import { integerOption, textOption } from "./parse-options.ts";
 
-export interface ActionOptions {
-  readonly dryRun?: boolean;
-  readonly yes?: boolean;
+export interface AuditOptions {
   readonly actor: string;
   readonly reason?: string;
+}
+
+export interface ActionOptions extends AuditOptions {
+  readonly dryRun?: boolean;
+  readonly yes?: boolean;
   readonly limit?: number;
   readonly batchSize: number;
 }
