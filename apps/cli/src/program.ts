@@ -4,10 +4,12 @@ import { registerAuditVerify } from "./commands/audit-verify.ts";
 import { registerDbMigrate } from "./commands/db-migrate.ts";
 import { registerDbStatus } from "./commands/db-status.ts";
 import { registerOutboxBackfillRecordKey } from "./commands/outbox-backfill-record-key.ts";
+import { registerOutboxBlocked } from "./commands/outbox-blocked.ts";
 import { registerOutboxCancel } from "./commands/outbox-cancel.ts";
 import { registerOutboxList } from "./commands/outbox-list.ts";
 import { registerOutboxRequeue } from "./commands/outbox-requeue.ts";
 import { registerOutboxShow } from "./commands/outbox-show.ts";
+import { registerOutboxSkip } from "./commands/outbox-skip.ts";
 import { registerOutboxStats } from "./commands/outbox-stats.ts";
 import { registerOutboxTrace } from "./commands/outbox-trace.ts";
 import { EXIT_CODES_HELP, type ExitCode } from "./exit-codes.ts";
@@ -16,7 +18,7 @@ import type { Io } from "./io.ts";
 /** The whole command line. The exit code of the command that ran goes to `onExit`. */
 export function createProgram(io: Io, onExit: (code: ExitCode) => void): Command {
   const program = new Command("toolctrl-cli")
-    .description("Operates the outbox: migrate, look, trace, requeue, cancel, verify.")
+    .description("Operates the outbox: migrate, look, trace, requeue, skip, cancel, verify.")
     .option("--json", "write one JSON document to the output; logs, questions and progress go to the error output")
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({ writeOut: (text) => void io.out.write(text), writeErr: (text) => void io.err.write(text) })
@@ -33,8 +35,10 @@ export function createProgram(io: Io, onExit: (code: ExitCode) => void): Command
   registerOutboxList(outbox, registrar);
   registerOutboxShow(outbox, registrar);
   registerOutboxStats(outbox, registrar);
+  registerOutboxBlocked(outbox, registrar);
   registerOutboxTrace(outbox, registrar);
   registerOutboxRequeue(outbox, registrar);
+  registerOutboxSkip(outbox, registrar);
   registerOutboxCancel(outbox, registrar);
   registerOutboxBackfillRecordKey(outbox, registrar);
 

@@ -6,5 +6,6 @@ export { pickMatchingEvents, type PickCursor } from "./actions/pick-matching-eve
 export { previewMatchingEvents, type MatchPreview } from "./actions/preview-matching-events.ts";
 export { listDoneReceipts, type DoneReceipt } from "./actions/list-done-receipts.ts";
 export { readEventStates, type EventState } from "./actions/read-event-states.ts";
+export { skipEvents, whyNotSkip, type SkipRequest } from "./lines/skip-events.ts";
 export { databaseNow } from "./actions/database-now.ts";
 export { planRequeue, REQUEUEABLE, type PlannedRequeue } from "./actions/plan-requeue.ts";

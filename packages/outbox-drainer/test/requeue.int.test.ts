@@ -263,6 +263,7 @@ describe("a filter", () => {
     expect(await previewMatchingEvents(database.pool, { statuses: ["DONE"] }, 100)).toEqual({
       total: 3,
       byType: [{ status: "DONE", eventType: "billing.invoice.paid", events: 3 }],
+      mayFollowYounger: 0,
       receipts: [{ consumer: "notification-create", events: 1 }],
     });
   });

@@ -28,14 +28,14 @@ export async function requeueByFilter(
   const preview = await previewMatchingEvents(deps.pool, filter, limit);
   const jitterMs = jitterMsOf(options, preview.total);
   if (options.dryRun === true || preview.total === 0) {
-    warnOfReceipts(io, preview, replayConsumer);
+    warnOfPreview(io, preview, replayConsumer);
     writeResult(io, json, { action, dryRun: options.dryRun === true, filter, jitterMs, ...preview }, () =>
       describePreview(io, action, preview),
     );
     return EXIT.ok;
   }
   io.err.write(`${describePreview(io, action, preview)}\n`);
-  warnOfReceipts(io, preview, replayConsumer);
+  warnOfPreview(io, preview, replayConsumer);
   const question =
     replayConsumer === null
       ? `Requeue ${count(preview.total, "event")}?`
@@ -64,7 +64,9 @@ export async function requeueByFilter(
   return exitCodeOfBulk(report, options.limit !== undefined);
 }
 
-function warnOfReceipts(io: Io, preview: MatchPreview, replayConsumer: string | null): void {
+function warnOfPreview(io: Io, preview: MatchPreview, replayConsumer: string | null): void {
+  if (preview.mayFollowYounger > 0)
+    io.err.write(`warning: ${count(preview.mayFollowYounger, "event")} can follow younger events of the same record; parked ones keep their place\n`);
   for (const { consumer, events } of preview.receipts) {
     const fate = consumer === replayConsumer ? "repeats its effect" : "stays suppressed";
     io.err.write(`warning: ${consumer} has a receipt of ${count(events, "event")} and ${fate} there\n`);

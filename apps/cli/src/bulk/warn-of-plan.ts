@@ -7,6 +7,8 @@ export function warnOfPlan(io: Io, plan: readonly PlannedRequeue[], replayConsum
     if (event.outcome !== "would-requeue") continue;
     const say = (text: string): void => void io.err.write(`warning: ${event.id} (${event.eventType}): ${text}\n`);
     if (!event.routable) say("no routing rule matches; it will fail again until one is deployed");
+    if (event.mayFollowYoungerOf !== null)
+      say(`it can follow younger events of ${event.mayFollowYoungerOf}; only a parked event keeps its place`);
     if (replayConsumer !== null) say(`${replayConsumer} repeats its effect`);
     if (event.suppressed.length > 0) say(`${event.suppressed.join(", ")} has a receipt and stays suppressed`);
     if (event.suppressed.length > 0 && event.willRun.length === 0)

@@ -1,12 +1,12 @@
 import { createRouter } from "@toolctrl/event-router/router";
 import type { QueueBackend } from "@toolctrl/queue/port";
 import { OUTBOX_STATUSES } from "@toolctrl/outbox-drainer/actions";
-import { outboxStats, type OutboxStats, type QueueStats } from "@toolctrl/outbox-drainer/stats";
+import { BLOCK_CAUSES, outboxStats, type OutboxStats, type QueueStats } from "@toolctrl/outbox-drainer/stats";
 import type { Command } from "commander";
 import type { Registrar } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { Io } from "../io.ts";
-import { formatSeconds, formatTime, shorten } from "../output/format-values.ts";
+import { count, formatSeconds, formatTime, shorten } from "../output/format-values.ts";
 import { paint, table } from "../output/table.ts";
 import { writeResult } from "../output/write-result.ts";
 import { withQueue } from "../resources.ts";
@@ -36,10 +36,12 @@ function warnOfOtherQueue(io: Io, stats: OutboxStats, backend: QueueBackend): vo
 }
 
 function describe(io: Io, stats: OutboxStats): string {
-  const { backlog, mode } = stats;
+  const { backlog } = stats;
   const oldest = backlog.oldestDueSeconds === null ? "" : `, the oldest for ${formatSeconds(backlog.oldestDueSeconds)}`;
   return [
-    `Drainer ${mode.mode} (epoch ${mode.epoch}). ${backlog.due} due${oldest}. ${backlog.expiredClaims} claims expired.`,
+    describeMode(stats),
+    describeLines(stats),
+    `${backlog.due} due${oldest}. ${backlog.expiredClaims} claims expired.`,
     "",
     table(
       io,
@@ -68,6 +70,18 @@ function describe(io: Io, stats: OutboxStats): string {
   ].join("\n");
 }
 
+function describeMode({ mode }: OutboxStats): string {
+  const change = mode.mode === mode.desired ? "" : `, changing to ${mode.desired}: nobody claims until ${count(mode.openClaims, "earlier claim")} ended`;
+  return [`Drainer ${mode.mode} (epoch ${mode.epoch})${change}.`, ...mode.whyNotPull.map((reason) => `  not pull: ${reason}`)].join("\n");
+}
+
+function describeLines({ blockedLines }: OutboxStats): string {
+  const blocked = BLOCK_CAUSES.filter((cause) => blockedLines[cause] > 0);
+  if (blocked.length === 0) return "No event waits for an older one of its record.";
+  const total = blocked.reduce((sum, cause) => sum + blockedLines[cause], 0);
+  return `${count(total, "line")} blocked: ${blocked.map((cause) => `${blockedLines[cause]} ${cause}`).join(", ")} (\`outbox blocked\`).`;
+}
+
 function queueRow(io: Io, queue: QueueStats): string[] {
   const consumers = queue.consumers === 0 ? paint(io, "yellow", "no consumer") : String(queue.consumers);
   if (queue.counts === null) return [queue.queue, consumers, shorten(queue.error, 60), "", "", ""];
@@ -92,7 +106,7 @@ function describeProcesses(io: Io, stats: OutboxStats): string {
   const rows = stats.processes.map((entry) => [
     entry.app,
     `${entry.host}:${entry.pid}`,
-    entry.drains ? "yes" : "no",
+    entry.drains ? `votes ${entry.vote}` : "no",
     formatTime(entry.startedAt),
     entry.queues.join(" "),
   ]);

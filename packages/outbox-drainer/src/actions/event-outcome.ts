@@ -13,7 +13,7 @@ export type EventOutcome =
       readonly replayConsumer: string | null;
       readonly scheduledAt: Date;
     } & SplitConsumers)
-  | { readonly id: string; readonly outcome: "cancelled"; readonly from: OutboxStatus; readonly eventType: string }
+  | { readonly id: string; readonly outcome: "cancelled" | "skipped"; readonly from: OutboxStatus; readonly eventType: string }
   | { readonly id: string; readonly outcome: "refused"; readonly status: OutboxStatus; readonly eventType: string; readonly why: string }
   | { readonly id: string; readonly outcome: "not-found" };
 

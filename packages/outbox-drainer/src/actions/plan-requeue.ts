@@ -8,7 +8,14 @@ import { splitConsumers, type SplitConsumers } from "./split-consumers.ts";
 
 /** What a requeue would do to one event, if its state stays as it is. */
 export type PlannedRequeue =
-  | ({ readonly id: string; readonly outcome: "would-requeue"; readonly status: OutboxStatus; readonly eventType: string } & SplitConsumers)
+  | ({
+      readonly id: string;
+      readonly outcome: "would-requeue";
+      readonly status: OutboxStatus;
+      readonly eventType: string;
+      /** Its record, when younger events of it may have gone before: a parked event has kept its place. */
+      readonly mayFollowYoungerOf: string | null;
+    } & SplitConsumers)
   | { readonly id: string; readonly outcome: "refused"; readonly status: OutboxStatus; readonly eventType: string; readonly why: string }
   | { readonly id: string; readonly outcome: "not-found" };
 
@@ -33,7 +40,8 @@ export async function planRequeue(
     if (wrong !== undefined) return { id, outcome: "refused", status, eventType, why: wrong };
     const next =
       request.replayConsumer === null ? state : { ...state, effectEpoch: state.effectEpoch + 1, replayConsumer: request.replayConsumer };
-    return { id, outcome: "would-requeue", status, eventType, ...splitConsumers(deps.router, next, receipts) };
+    const mayFollowYoungerOf = state.blocksLine ? null : state.recordKey;
+    return { id, outcome: "would-requeue", status, eventType, mayFollowYoungerOf, ...splitConsumers(deps.router, next, receipts) };
   });
 }
 

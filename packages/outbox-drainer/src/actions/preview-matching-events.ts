@@ -1,3 +1,4 @@
+import { recordKeyReady } from "@toolctrl/db/record-key";
 import type { Queryable } from "@toolctrl/db/sql";
 import { whereOfFilter, timeColumnOf, type EventFilter, type OutboxStatus } from "./event-filter.ts";
 
@@ -6,23 +7,29 @@ export interface MatchPreview {
   readonly total: number;
   readonly byType: ReadonlyArray<{ readonly status: OutboxStatus; readonly eventType: string; readonly events: number }>;
   readonly receipts: ReadonlyArray<{ readonly consumer: string; readonly events: number }>;
+  /** Events of a record that have lost their place in its line: younger ones may have gone before them. */
+  readonly mayFollowYounger: number;
 }
 
 /** Counts what a filter matches, the first `limit` events in the order in which a bulk takes them. Changes and locks nothing. */
 export async function previewMatchingEvents(db: Queryable, filter: EventFilter, limit: number): Promise<MatchPreview> {
   const byType: Array<MatchPreview["byType"][number]> = [];
   const receipts = new Map<string, number>();
+  const { column } = await recordKeyReady(db);
+  let mayFollowYounger = 0;
   let left = limit;
   for (const status of filter.statuses) {
     if (left <= 0) break;
     for (const row of await countByType(db, filter, status, left)) byType.push({ status, ...row });
     for (const row of await countReceipts(db, filter, status, left))
       receipts.set(row.consumer, (receipts.get(row.consumer) ?? 0) + row.events);
+    if (column) mayFollowYounger += await countOutOfLine(db, filter, status, left);
     left = limit - byType.reduce((sum, row) => sum + row.events, 0);
   }
   return {
     total: limit - left,
     byType,
+    mayFollowYounger,
     receipts: [...receipts].map(([consumer, events]) => ({ consumer, events })).sort((a, b) => (a.consumer < b.consumer ? -1 : 1)),
   };
 }
@@ -64,4 +71,15 @@ async function countReceipts(
     values,
   );
   return rows;
+}
+
+async function countOutOfLine(db: Queryable, filter: EventFilter, status: OutboxStatus, limit: number): Promise<number> {
+  const values: unknown[] = [];
+  const { rows } = await db.query<{ events: number }>(
+    `${picked(filter, status, limit, values)}
+     SELECT count(*)::int AS "events" FROM picked p JOIN "OutboxEvent" e ON e."id" = p."id"
+      WHERE NOT e."blocksLine" AND e."recordKey" <> e."id"::text`,
+    values,
+  );
+  return rows[0]?.events ?? 0;
 }

@@ -1,3 +1,4 @@
+import { recordKeyReady } from "@toolctrl/db/record-key";
 import type { Queryable } from "@toolctrl/db/sql";
 import { z } from "zod";
 import { OUTBOX_STATUSES } from "./event-filter.ts";
@@ -8,14 +9,20 @@ const stateRow = z.object({
   eventType: z.string(),
   effectEpoch: z.number(),
   replayConsumer: z.string().nullable(),
+  blocksLine: z.boolean(),
+  /** Its record; null when it stands in a line of its own. */
+  recordKey: z.string().nullable(),
 });
 
 export type EventState = z.output<typeof stateRow>;
 
 /** The present state of events, by id; unknown ids are absent. Index: the primary key. No lock. */
 export async function readEventStates(db: Queryable, ids: readonly string[]): Promise<Map<string, EventState>> {
+  const { column } = await recordKeyReady(db);
   const { rows } = await db.query(
-    `SELECT "id"::text AS "id", "status"::text AS "status", "eventType", "effectEpoch", "replayConsumer" FROM "OutboxEvent" WHERE "id" = ANY($1::uuid[])`,
+    `SELECT "id"::text AS "id", "status"::text AS "status", "eventType", "effectEpoch", "replayConsumer", "blocksLine",
+            ${column ? `NULLIF("recordKey", "id"::text)` : "NULL::text"} AS "recordKey"
+       FROM "OutboxEvent" WHERE "id" = ANY($1::uuid[])`,
     [ids],
   );
   return new Map(

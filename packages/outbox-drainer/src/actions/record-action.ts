@@ -5,7 +5,7 @@ import { uuidv7 } from "uuidv7";
 /** An operator's action, to be written in the transaction that carries it out. */
 export interface NewAction {
   readonly actor: string;
-  readonly action: "requeue" | "replay" | "cancel";
+  readonly action: "requeue" | "replay" | "cancel" | "skip";
   readonly reason: string | null;
   readonly params: JsonObject;
   /** The events that were changed. */

@@ -10,6 +10,8 @@ const processRow = z.object({
   queueBackend: z.string(),
   queuePrefix: z.string(),
   queues: z.array(z.string()),
+  /** What keeps it from running pull workers; null where it has not said. */
+  blockers: z.array(z.string()).nullable(),
   startedAt: z.date(),
 });
 
@@ -18,8 +20,9 @@ export type LiveProcess = z.output<typeof processRow>;
 /** The processes that were heard of lately, oldest first. */
 export async function listLiveProcesses(db: Queryable): Promise<LiveProcess[]> {
   const { rows } = await db.query(
-    `SELECT "app", "host", "pid", "vote", "drains", "queueBackend", "queuePrefix", "queues", "startedAt"
-       FROM "OutboxDrainer" WHERE "aliveUntil" > clock_timestamp() ORDER BY "startedAt", "id"`,
+    `SELECT "app", "host", "pid", "vote", "drains", "queueBackend", "queuePrefix", "queues", "startedAt",
+            NULLIF(to_jsonb(d) -> 'blockers', 'null'::jsonb) AS "blockers"
+       FROM "OutboxDrainer" d WHERE "aliveUntil" > clock_timestamp() ORDER BY "startedAt", "id"`,
   );
   return z.array(processRow).parse(rows);
 }

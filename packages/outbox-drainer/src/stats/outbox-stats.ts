@@ -4,7 +4,10 @@ import { describeError } from "@toolctrl/foundation/errors";
 import { QUEUE_NAMES, type QueueName } from "@toolctrl/foundation/queues";
 import type { QueueBackend, QueueCounts } from "@toolctrl/queue/port";
 import { OUTBOX_STATUSES, type OutboxStatus } from "../actions/event-filter.ts";
-import { readMode } from "../sql/read-mode.ts";
+import type { BlockCause } from "../lines/block-cause.ts";
+import { countBlockedLines } from "../lines/count-blocked-lines.ts";
+import { readModeState } from "../switch/move-mode.ts";
+import { countOpenClaims } from "../switch/sql/count-open-claims.ts";
 import { countDeadJobs, type DeadJobs } from "./count-dead-jobs.ts";
 import { countEvents, type EventCount } from "./count-events.ts";
 import { countHeldEvents, type HeldEvents } from "./count-held-events.ts";
@@ -21,7 +24,17 @@ export interface QueueStats {
 }
 
 export interface OutboxStats {
-  readonly mode: { readonly mode: string; readonly desired: string; readonly epoch: string };
+  readonly mode: {
+    readonly mode: string;
+    readonly desired: string;
+    readonly epoch: string;
+    /** Why pull workers are off, each reason with the processes that give it; empty when nothing speaks against them. */
+    readonly whyNotPull: readonly string[];
+    /** Claims whose lease is not over: what a change of the drainer waits for. */
+    readonly openClaims: number;
+  };
+  /** Lines in which events wait for an older one, by cause; 1000 of each at most. */
+  readonly blockedLines: Readonly<Record<BlockCause, number>>;
   readonly byStatus: Readonly<Record<OutboxStatus, number>>;
   /** `route` is the routing rule's prefix, null for types that no rule matches. */
   readonly byRoute: ReadonlyArray<{
@@ -40,10 +53,12 @@ export interface OutboxStats {
 export async function outboxStats(deps: { db: Queryable; router: Router; backend: Pick<QueueBackend, "counts"> }): Promise<OutboxStats> {
   const { db, router, backend } = deps;
   const counts = await countEvents(db);
-  const mode = await readMode(db);
+  const { mode, decision } = await readModeState(db);
+  const { claims } = await countOpenClaims(db);
   const processes = await listLiveProcesses(db);
   return {
-    mode: { mode: mode.mode, desired: mode.desired, epoch: String(mode.epoch) },
+    mode: { mode: mode.mode, desired: mode.desired, epoch: String(mode.epoch), whyNotPull: decision.reasons, openClaims: claims },
+    blockedLines: await countBlockedLines(db),
     byStatus: sumByStatus(counts),
     byRoute: groupByRoute(counts, router),
     backlog: await readBacklog(db),
