@@ -154,13 +154,13 @@ test("a migration that fails leaves nothing behind, and applies once it is corre
 
 test("a migration that waits too long for a table gives up, says so, and leaves nothing behind", async () => {
   const { url, client } = await database(false);
-  const table = { "1_table": `CREATE TABLE "t" ("a" int)` };
-  await applyMigrations(client, { dir: await migrationsDir(table) });
-  const dir = await migrationsDir({ ...table, "2_column": `ALTER TABLE "t" ADD COLUMN "b" int` });
-  await client.query(`BEGIN; LOCK TABLE "t"`);
   const session = new pg.Client({ connectionString: url, options: "-c lock_timeout=100ms" });
   onTestFinished(() => session.end());
   await session.connect();
+  const table = { "1_table": `CREATE TABLE "t" ("a" int)` };
+  await applyMigrations(session, { dir: await migrationsDir(table) });
+  const dir = await migrationsDir({ ...table, "2_column": `ALTER TABLE "t" ADD COLUMN "b" int` });
+  await client.query(`BEGIN; LOCK TABLE "t"`);
   expect(await rejection(applyMigrations(session, { dir }))).toMatchObject({ code: "MIGRATE.LOCKED", facts: { migration: "2_column" } });
   await client.query("COMMIT");
   expect(await applyMigrations(session, { dir })).toEqual(["2_column"]);
