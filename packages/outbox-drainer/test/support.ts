@@ -22,9 +22,9 @@ export const SETTINGS: DispatcherSettings = {
 
 export const silentLog: Logger = createLogger({ app: "test", level: "silent" });
 
-/** A database of its own for one test. */
-export async function openDatabase(): Promise<Database> {
-  const { url } = await createTestDatabase();
+/** A database of its own for one test, or another client of one. */
+export async function openDatabase(given?: string): Promise<Database> {
+  const url = given ?? (await createTestDatabase()).url;
   const database = await createDatabase({ url, poolMax: 20, app: "test" });
   onTestFinished(() => database.close());
   return database;

@@ -35,6 +35,7 @@ describe("loadEnv", () => {
       OUTBOX_LEASE_MS: 300_000,
       OUTBOX_CRASH_BUDGET: 6,
       OUTBOX_LOCK_TIMEOUT_MS: 2000,
+      OUTBOX_PULL_PARALLELISM: 10,
       OUTBOX_PULL_WORKER: "false",
     });
   });
