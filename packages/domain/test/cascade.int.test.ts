@@ -3,11 +3,10 @@ import { waitFor } from "@toolctrl/testkit/wait";
 import { expect, test } from "vitest";
 import { createFieldSetEffect, ROW_FIELD_SETS } from "../src/field-sets.ts";
 import { MAX_CASCADE_ROWS, readRow, rowCreate, rowDelete, rowUpdate, type Row } from "../src/rows.ts";
-import { deliver, gate, openDatabase, publishedEvents, rejection, rowsOf, TENANT } from "./support.ts";
+import { deliver, gate, openDatabase, publishedEvents, rejection, rowsOf, TENANT, WAITING } from "./support.ts";
 
 const IN_TX = { maxWait: 60_000, timeout: 60_000 };
 const EFFECTS = [createFieldSetEffect(ROW_FIELD_SETS)];
-const WAITING = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
 
 function create(db: Database, table: string, name: string, parent?: Row): Promise<Row> {
   return db.prisma.$transaction(async (tx) => (await rowCreate(tx, { tenantId: TENANT, table, data: { name }, parent })).row, IN_TX);

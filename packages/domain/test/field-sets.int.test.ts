@@ -30,7 +30,7 @@ describe("a field-set effect", () => {
     await deliver(db, EFFECTS, first);
     expect(await fieldsOf(db, row)).toEqual({ label: "first" });
     await deliver(db, EFFECTS, third);
-    for (const late of [second, first, third]) await deliver(db, EFFECTS, late);
+    for (const late of [third, second, first]) await deliver(db, EFFECTS, late);
     expect(await fieldsOf(db, row)).toEqual({ label: "third" });
   });
 

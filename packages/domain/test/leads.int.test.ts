@@ -1,5 +1,7 @@
+import { randomUUID } from "node:crypto";
 import type { EffectEvent } from "@toolctrl/db/after-save-effect";
-import { violatedConstraint, type Database, type Prisma } from "@toolctrl/db/client";
+import { transaction, violatedConstraint, type Database, type Prisma } from "@toolctrl/db/client";
+import { waitFor } from "@toolctrl/testkit/wait";
 import { describe, expect, test } from "vitest";
 import { afterSaveEffects } from "../src/after-save-effects.ts";
 import {
@@ -10,7 +12,7 @@ import {
   parseOpportunityNumber,
   type Conversion,
 } from "../src/leads.ts";
-import { deliver, openDatabase, publishedEvents, rejection, rowsOf, TENANT } from "./support.ts";
+import { deliver, gate, openDatabase, publishedEvents, rejection, rowsOf, TENANT, WAITING } from "./support.ts";
 
 const IN_TX = { maxWait: 60_000, timeout: 60_000 };
 const EFFECTS = afterSaveEffects();
@@ -48,10 +50,26 @@ describe("converting a lead", () => {
   });
 
   test("P18: 20 times at once on connections of their own gives all the same ids, one of everything, and no error", async () => {
-    const db = await openDatabase(20);
+    const db = await openDatabase(22);
     const leadId = await lead(db, "ann");
-    const results = await Promise.all(Array.from({ length: 20 }, () => convert(db, leadId)));
-    expect(new Set(results.map(({ alreadyConverted: _, ...ids }) => JSON.stringify(ids))).size).toBe(1);
+    // A company that is being made elsewhere stops whoever comes so far; so all 20 are on their way when it is given up.
+    const [made, giveUp] = [gate(), gate()];
+    const rival = transaction(db.pool, async (tx) => {
+      await tx.query(`INSERT INTO "Company" ("id", "tenantId", "name", "nameKey") VALUES (gen_random_uuid(), $1, 'ACME', 'acme')`, [
+        TENANT,
+      ]);
+      made.open();
+      await giveUp.opened;
+      throw new Error("given up");
+    });
+    await made.opened;
+    const conversions = Array.from({ length: 20 }, () => convert(db, leadId));
+    await waitFor(async () => (await db.pool.query(WAITING)).rowCount === 20, { what: "all 20 to wait" });
+    giveUp.open();
+    await rejection(rival);
+    const results = await Promise.all(conversions);
+    const ids = results.map(({ contactId, companyId, eventId }) => `${contactId} ${companyId} ${eventId}`);
+    expect(new Set(ids).size).toBe(1);
     expect(results.filter(({ alreadyConverted }) => !alreadyConverted)).toHaveLength(1);
     const counts = `SELECT (SELECT count(*) FROM "Contact")::int AS "contacts", (SELECT count(*) FROM "Company")::int AS "companies",
       (SELECT count(*) FROM "OutboxEvent" WHERE "eventType" = 'record.lead.converted')::int AS "events"`;
@@ -118,13 +136,14 @@ describe("the opportunity of a conversion", () => {
     const db = await openDatabase(20);
     await db.pool.query(statement);
     const events = [await converted(db, "ann"), await converted(db, "bob")];
+    const [ann, bob] = events.map(({ payload }) => (payload as { recordId: string }).recordId);
     for (const event of events) {
       await Promise.all(Array.from({ length: 20 }, () => deliver(db, EFFECTS, event)));
       await deliver(db, EFFECTS, event);
     }
     expect(await rowsOf(db, `SELECT "number"::int AS "number", "sourceLeadId" AS "lead", "name" FROM "Opportunity" ORDER BY 1`)).toEqual([
-      { number: 1, lead: (events[0]?.payload as { recordId: string }).recordId, name: "ACME" },
-      { number: 2, lead: (events[1]?.payload as { recordId: string }).recordId, name: "ACME" },
+      { number: 1, lead: ann, name: "ACME" },
+      { number: 2, lead: bob, name: "ACME" },
     ]);
   });
 
@@ -149,9 +168,8 @@ describe("the opportunity of a conversion", () => {
   test("P19: a second one of its lead and a second one of its number are told apart", async () => {
     const db = await openDatabase();
     await deliver(db, EFFECTS, await converted(db, "ann"));
-    const { id: _, ...first } = (await db.prisma.opportunity.findFirst()) ?? expect.unreachable();
-    const again = (change: object): Promise<unknown> =>
-      db.prisma.opportunity.create({ data: { ...first, ...change, id: crypto.randomUUID() } });
+    const first = await db.prisma.opportunity.findFirstOrThrow();
+    const again = (change: object): Promise<unknown> => db.prisma.opportunity.create({ data: { ...first, ...change, id: randomUUID() } });
     expect(violatedConstraint(await rejection(again({ number: 2n })))).toBe("Opportunity_tenantId_sourceLeadId_key");
     expect(violatedConstraint(await rejection(again({ sourceLeadId: null })))).toBe("Opportunity_tenantId_number_key");
   });

@@ -6,6 +6,9 @@ import { onTestFinished } from "vitest";
 
 export const TENANT = "tenant-a";
 
+/** The sessions of this database that wait for a lock. */
+export const WAITING = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'`;
+
 /** A migrated database of its own and a client on it; both end with the test. */
 export async function openDatabase(poolMax = 5): Promise<Database> {
   const { url, drop } = await createTestDatabase();
