@@ -1,7 +1,7 @@
 import type { Database } from "@toolctrl/db/client";
 import { describeError } from "@toolctrl/foundation/errors";
 import { QUEUE_NAMES, type QueueName } from "@toolctrl/foundation/queues";
-import { readBacklog } from "@toolctrl/outbox-drainer/stats";
+import { BLOCK_CAUSES, countBlockedLines, readBacklog } from "@toolctrl/outbox-drainer/stats";
 import type { QueueBackend } from "@toolctrl/queue/port";
 import type { Logger } from "@toolctrl/runtime/logger";
 import type { Metrics } from "@toolctrl/runtime/metrics";
@@ -35,6 +35,7 @@ export function startSampling(deps: SamplingDeps): Closable {
 
 async function sample(deps: SamplingDeps): Promise<void> {
   await attempt(deps.log, "the backlog", () => sampleBacklog(deps));
+  await attempt(deps.log, "blocked lines", () => sampleBlockedLines(deps));
   for (const queue of QUEUE_NAMES) await attempt(deps.log, queue, () => sampleQueue(deps, queue));
 }
 
@@ -42,6 +43,11 @@ async function sampleBacklog({ database, metrics }: SamplingDeps): Promise<void>
   const { due, oldestDueSeconds } = await readBacklog(database.pool);
   metrics.set("outbox_backlog", due);
   metrics.set("outbox_oldest_pending_seconds", oldestDueSeconds ?? 0);
+}
+
+async function sampleBlockedLines({ database, metrics }: SamplingDeps): Promise<void> {
+  const counts = await countBlockedLines(database.pool);
+  for (const state of BLOCK_CAUSES) metrics.set("outbox_blocked_lines", counts[state], { state });
 }
 
 async function sampleQueue({ backend, metrics }: SamplingDeps, queue: QueueName): Promise<void> {

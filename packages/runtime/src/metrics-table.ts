@@ -27,6 +27,16 @@ export const METRICS = {
   outbox_tick_errors_total: { kind: "counter", help: "Drainer ticks that ended in an error", labels: ["code"] },
   outbox_backlog: { kind: "gauge", help: "Events due and not yet claimed, as last sampled", labels: [] },
   outbox_oldest_pending_seconds: { kind: "gauge", help: "Age of the oldest due event, as last sampled", labels: [] },
+  outbox_blocked_lines: {
+    kind: "gauge",
+    help: "Records whose events wait for an older one, by why it holds them (parked, backoff, in-flight), as last sampled; 1000 of each at most",
+    labels: ["state"],
+  },
+  outbox_shadow_events_total: {
+    kind: "counter",
+    help: "Due events the dispatcher would claim next, by what pull workers would do with them: claim, or hold for the reason named",
+    labels: ["outcome"],
+  },
   outbox_events: { kind: "gauge", help: "Events by state, as last sampled", labels: ["state"] },
   outbox_retention_deleted_total: { kind: "counter", help: "Rows deleted by retention", labels: ["source"] },
   outbox_retention_kept: { kind: "gauge", help: "Old DONE events kept because a receipt is missing", labels: [] },

@@ -59,9 +59,18 @@ export function openStore(env: WorkerEnv, database: Database, log: Logger): KeyV
 /** The probes and metrics of a worker: ready when database, queue and store answer and it is not draining. */
 export function startHealth(
   env: WorkerEnv,
-  deps: { database: Database; backend: QueueBackend; store: KeyValueStore; metrics: Metrics; log: Logger; isDraining: () => boolean },
+  deps: {
+    database: Database;
+    backend: QueueBackend;
+    store: KeyValueStore;
+    metrics: Metrics;
+    log: Logger;
+    isDraining: () => boolean;
+    /** Facts for a person, shown by /readyz; never decide. */
+    details?: () => Readonly<Record<string, unknown>>;
+  },
 ): Promise<HealthServer> {
-  const { database, backend, store, metrics, log, isDraining } = deps;
+  const { database, backend, store } = deps;
   const checks = { database: () => database.ping(), queue: () => backend.ping(), store: () => store.ping() };
-  return startHealthServer({ host: env.HEALTH_HOST, port: env.HEALTH_PORT, log, metrics, checks, isDraining });
+  return startHealthServer({ host: env.HEALTH_HOST, port: env.HEALTH_PORT, checks, ...deps });
 }

@@ -9,11 +9,11 @@ import type { WorkerEnv } from "./env.ts";
 /** For waiting in the queue and slow handlers, s. */
 const MARGIN_SECONDS = 600;
 
-/** What a process says of itself in the register of live processes: which app, whether it drains, which queues it serves. */
+/** What a process says of itself in the register of live processes: which app, whether and how it drains, which queues it serves. */
 export function processEntry(
   env: WorkerEnv,
   backend: QueueBackend,
-  self: { app: string; drains: boolean; queues: readonly string[] },
+  self: Pick<ProcessEntry, "app" | "drains" | "queues" | "blockers">,
 ): ProcessEntry {
   return { ...self, vote: env.OUTBOX_PULL_WORKER, queueBackend: backend.kind, queuePrefix: backend.prefix };
 }

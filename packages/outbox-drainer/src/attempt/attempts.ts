@@ -48,6 +48,11 @@ export interface Attempts {
    * @param waited whether the event was claimed some time ago: the lease is then prolonged before anything else
    */
   run(event: ClaimedEvent, waited?: boolean): Promise<Settled>;
+  /**
+   * Prolongs the claims of attempts that began before this moment (of `performance.now()`) no longer. They go on with what is left of
+   * their leases; after that somebody else may have their events.
+   */
+  letGo(begunBefore: number): void;
   /** Ends the connections of the heartbeat; the attempts must have ended. */
   close(graceMs?: number): Promise<void>;
 }
@@ -63,15 +68,18 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
   const heartbeat = createHeartbeat({ pool: apart, leaseMs, log });
   const patience = createLockPatience(settings);
   const handOffOne = createQueueAttempt({ ...deps, maxRetries });
+  const protections = new Map<Protection, number>();
   const takes = (eventType: string): boolean => router(eventType)?.target === "database" && effects(eventType).length > 0;
 
   async function run(event: ClaimedEvent, waited = false): Promise<Settled> {
     const protection = heartbeat.protect(event);
+    protections.set(protection, performance.now());
     try {
       if (waited && !(await isStillOurs(protection))) return lostBefore(event);
       return takes(event.eventType) ? await runEffectsOf(event, protection) : await runHandOff(event);
     } finally {
       protection.stop();
+      protections.delete(protection);
     }
   }
 
@@ -90,7 +98,11 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
     return settleApart(database.pool, event, await handOffOne(event), log);
   }
 
-  return { takes, run, close: (graceMs = 1_000) => apart.endWithin(graceMs) };
+  function letGo(begunBefore: number): void {
+    for (const [protection, begun] of protections) if (begun < begunBefore) protection.stop();
+  }
+
+  return { takes, run, letGo, close: (graceMs = 1_000) => apart.endWithin(graceMs) };
 }
 
 /** A beat that got no answer leaves it to the settlement's fence. */

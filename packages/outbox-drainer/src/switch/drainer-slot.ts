@@ -22,8 +22,16 @@ export interface DrainerSlot {
   close(graceMs: number): Promise<void>;
 }
 
-export function createDrainerSlot(drainers: DrainerFactories, options: { leaveMs: number; log: Logger }): DrainerSlot {
-  const { leaveMs, log } = options;
+export interface SlotOptions {
+  /** Time a drainer that is switched off gets to settle what it has claimed. */
+  readonly leaveMs: number;
+  /** Called when that was not enough, with the time (`performance.now()`) at which it was switched off. */
+  readonly letGo: (since: number) => void;
+  readonly log: Logger;
+}
+
+export function createDrainerSlot(drainers: DrainerFactories, options: SlotOptions): DrainerSlot {
+  const { leaveMs, letGo, log } = options;
   let current: { mode: DrainerMode["mode"]; drainer: Drainer } | null = null;
   const leaving = new Map<Drainer, Promise<void>>();
 
@@ -31,9 +39,13 @@ export function createDrainerSlot(drainers: DrainerFactories, options: { leaveMs
     if (current === null) return;
     const { mode, drainer } = current;
     current = null;
+    const since = performance.now();
     const ended = drainer
       .close(leaveMs)
-      .catch((error: unknown) => log.warn({ mode, error: describeError(error) }, "the drainer that was switched off has not ended in time"))
+      .catch((error: unknown) => {
+        log.warn({ mode, error: describeError(error) }, "the drainer that was switched off has not ended in time: its claims are left to their leases");
+        letGo(since);
+      })
       .finally(() => leaving.delete(drainer));
     leaving.set(drainer, ended);
   }

@@ -18,13 +18,15 @@ export interface SwitchSettings {
   readonly intervalMs?: number;
   /** The same while a switch is under way, and nobody claims. Default 200. */
   readonly switchingMs?: number;
-  /** How long a drainer that is switched off may take to settle what it has claimed. Best the lease. */
+  /** How long the claims of a drainer that is switched off are prolonged; after that a switch waits for their leases at most. */
   readonly leaveMs: number;
 }
 
 export interface DrainerSwitchDeps {
   readonly db: Queryable;
   readonly drainers: DrainerFactories;
+  /** Lets claims made before this moment (of `performance.now()`) run out; a handler that hangs must not hold up a switch for ever. */
+  readonly letGo: (since: number) => void;
   /** What keeps this process from running pull workers. */
   readonly checkConditions: ConditionCheck;
   readonly registered: Pick<RegisteredProcess, "reportBlockers">;
@@ -54,7 +56,7 @@ export interface DrainerSwitch {
  */
 export function createDrainerSwitch(deps: DrainerSwitchDeps): DrainerSwitch {
   const { db, settings, metrics, log } = deps;
-  const slot = createDrainerSlot(deps.drainers, { leaveMs: settings.leaveMs, log });
+  const slot = createDrainerSlot(deps.drainers, { leaveMs: settings.leaveMs, letGo: deps.letGo, log });
   const voice = createSwitchVoice(log);
   let switching = false;
   let closing = false;
