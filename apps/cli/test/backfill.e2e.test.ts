@@ -41,7 +41,9 @@ test("a dry run counts and changes nothing; the run keys every event, shows its 
   const dry = await cli([...COMMAND, "--dry-run", "--json"], { DATABASE_URL: url });
   expect(dry.code).toBe(0);
   expect(dry.json()).toMatchObject({ dryRun: true, column: true, validated: false, events: 30, missing: 30, withoutRecord: 10 });
-  expect((await cli([...COMMAND, "--dry-run"], { DATABASE_URL: url })).stdout).toContain("Would key 30 of 30 events (10 of them name no record");
+  expect((await cli([...COMMAND, "--dry-run"], { DATABASE_URL: url })).stdout).toContain(
+    "Would key 30 of 30 events (10 of them name no record",
+  );
   expect(await state(db)).toEqual({ missing: 30, validated: false, actions: 0 });
 
   const run = await cli([...COMMAND, "--batch-size", "20", "--actor", "ann", "--reason", "upgrade"], { DATABASE_URL: url });
@@ -82,6 +84,9 @@ test("on a database without the column it does nothing and says so", async () =>
   expect(rows).toEqual([]);
 });
 
-test.each([["--batch-size", "0"], ["--limit", "3"]])("%s %s is refused", async (...args) => {
+test.each([
+  ["--batch-size", "0"],
+  ["--limit", "3"],
+])("%s %s is refused", async (...args) => {
   expect((await cli([...COMMAND, ...args], { DATABASE_URL: "postgres://127.0.0.1:1/none" })).code).toBe(2);
 });

@@ -82,7 +82,7 @@ SELECT (SELECT "id"::text FROM page ORDER BY page."id" DESC LIMIT 1) AS "last", 
 /** Walks the table once. @returns false when it was told to end */
 async function keyPages(work: Work): Promise<boolean> {
   const { db, actionId, options } = work;
-  for (let after: string | null = NIL; after !== null; ) {
+  for (let after: string | null = NIL; after !== null;) {
     if (options.signal?.aborted === true) return false;
     const page: Page | undefined = (await db.query<Page>(KEY_PAGE, [after, options.batchSize ?? 1_000, actionId])).rows[0];
     after = page?.last ?? null;

@@ -35,6 +35,6 @@ export function forgetRecordKeyColumn(tx: OutboxTransaction): void {
 // Every transaction client shares its engine with the client that opened it, also when that is extended. It is no public name: where
 // it is missing, each transaction asks for itself, which costs a round trip and nothing else.
 function clientOf(tx: OutboxTransaction): object {
-  const engine = (tx as { readonly _engine?: unknown })._engine;
+  const engine: unknown = Reflect.get(tx, "_engine");
   return typeof engine === "object" && engine !== null ? engine : tx;
 }

@@ -37,7 +37,12 @@ test("every old event gets its key in batches, nothing else of it changes, and t
   expect(await recordKeyReady(db.pool)).toEqual({ column: true, validated: false, indexes: true });
   expect(await countRecordKeys(db.pool)).toEqual({ events: 300, missing: 300, withoutRecord: 100 });
   const batches: number[] = [];
-  const report = await backfillRecordKeys(db.pool, { actor: "ann", reason: "upgrade", batchSize: 70, onBatch: (keyed) => batches.push(keyed) });
+  const report = await backfillRecordKeys(db.pool, {
+    actor: "ann",
+    reason: "upgrade",
+    batchSize: 70,
+    onBatch: (keyed) => batches.push(keyed),
+  });
   expect(report).toMatchObject({ column: true, keyed: 300, validated: true, interrupted: false });
   expect(batches).toEqual([70, 140, 210, 280, 299, 300]);
   expect(await recordKeyReady(db.pool)).toEqual({ column: true, validated: true, indexes: true });
@@ -80,7 +85,12 @@ test("a backfill that ends midway, by a signal or with its connection, is follow
 
 test("a row that somebody holds is passed by and keyed at the end; one that stays held ends the run with its name", async () => {
   const { db, url } = await oldEvents();
-  const impatient = createPool({ url, max: 1, app: "test", limits: { connectTimeoutMs: 3_000, lockTimeoutMs: 100, idleInTransactionMs: 60_000 } });
+  const impatient = createPool({
+    url,
+    max: 1,
+    app: "test",
+    limits: { connectTimeoutMs: 3_000, lockTimeoutMs: 100, idleInTransactionMs: 60_000 },
+  });
   onTestFinished(() => impatient.endWithin(0));
   const id = "00000000-0000-0000-0000-000000000007";
   const holding = gate();

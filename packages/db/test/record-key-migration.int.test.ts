@@ -46,7 +46,9 @@ test("P27: data that the unique index refuses stop the migration with a report; 
   await rowsOf(db, claim);
   const error = await rejection(migrate({ url }));
   expect(error).toMatchObject({ code: "MIGRATE.FAILED", facts: { migration: "20261201000200_record_in_flight_key" } });
-  expect(error.message).toContain(`could not create unique index "OutboxEvent_in_flight_key" (Key ("tenantId", "recordKey")=(t, Lead/7) is duplicated.)`);
+  expect(error.message).toContain(
+    `could not create unique index "OutboxEvent_in_flight_key" (Key ("tenantId", "recordKey")=(t, Lead/7) is duplicated.)`,
+  );
   await rowsOf(db, EVENT);
   expect(await recordKeyReady(db.pool)).toMatchObject({ indexes: false });
   await rowsOf(db, `UPDATE "OutboxEvent" SET "status" = 'PENDING', "claimMode" = NULL, "lockToken" = NULL, "lockedUntil" = NULL`);

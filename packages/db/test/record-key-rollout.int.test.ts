@@ -9,7 +9,11 @@ import { backfillRecordKeys, recordKeyReady } from "../src/record-key.ts";
 import { createLegacyDatabase, OLD_INSERT, openAt } from "./legacy-database.ts";
 import { gate, openDatabase, rejection, rowsOf, TENANT } from "./support.ts";
 
-const about = (recordId: string): OutboxEventInput => ({ tenantId: TENANT, type: "shop.lead.updated", payload: { object: "Lead", recordId } });
+const about = (recordId: string): OutboxEventInput => ({
+  tenantId: TENANT,
+  type: "shop.lead.updated",
+  payload: { object: "Lead", recordId },
+});
 const publish = (db: Database, event: OutboxEventInput) => db.prisma.$transaction((tx) => publishOutboxEvent(tx, event));
 const ALL_KEYED = `SELECT count(*)::int AS "events", count(*) FILTER (WHERE "recordKey" = "outboxRecordKey"("payload", "id"))::int AS "derived",
   count(*) FILTER (WHERE "recordKey" = 'Order/1')::int AS "given", count(*) FILTER (WHERE "recordKey" IS NULL)::int AS "missing" FROM "OutboxEvent"`;
@@ -77,10 +81,15 @@ test("the catalogue is asked once where the column is there, and again after a w
 test("when the column is gone against all promises, one publish fails and the next one asks again", async () => {
   const db = await openDatabase();
   await publish(db, about("1"));
-  await db.pool.query(`ALTER TABLE "OutboxEvent" DROP COLUMN "recordKey" CASCADE; DROP TRIGGER IF EXISTS "OutboxEvent_recordKey" ON "OutboxEvent"`);
+  await db.pool.query(
+    `ALTER TABLE "OutboxEvent" DROP COLUMN "recordKey" CASCADE; DROP TRIGGER IF EXISTS "OutboxEvent_recordKey" ON "OutboxEvent"`,
+  );
   await rejection(publish(db, about("2")));
   await publish(db, about("3"));
-  expect(await rowsOf(db, `SELECT "payload" ->> 'recordId' AS "id" FROM "OutboxEvent" ORDER BY "position"`)).toEqual([{ id: "1" }, { id: "3" }]);
+  expect(await rowsOf(db, `SELECT "payload" ->> 'recordId' AS "id" FROM "OutboxEvent" ORDER BY "position"`)).toEqual([
+    { id: "1" },
+    { id: "3" },
+  ]);
 });
 
 test("publishers of both versions and a drainer go on through migration and backfill: none fails, every event ends with its key", async () => {
@@ -100,7 +109,9 @@ test("publishers of both versions and a drainer go on through migration and back
     loop(() => oldDrainer(admin, counts)),
   ];
   const grown = (since: typeof counts) =>
-    waitFor(() => counts.old > since.old + 20 && counts.new > since.new + 20 && counts.drained > since.drained + 5, { what: "all to go on" });
+    waitFor(() => counts.old > since.old + 20 && counts.new > since.new + 20 && counts.drained > since.drained + 5, {
+      what: "all to go on",
+    });
   const work = (async () => {
     await grown({ ...counts });
     await migrate({ url });

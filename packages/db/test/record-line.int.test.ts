@@ -98,7 +98,9 @@ test("lock, then publish: the positions of 20 writers' events are the order of t
         await db.prisma.$transaction(
           async (tx) => {
             await write(tx, key);
-            const [row] = await tx.$queryRaw<Array<{ n: number }>>`SELECT length("value") AS "n" FROM "IdempotencyKey" WHERE "key" = ${key}`;
+            const [row] = await tx.$queryRaw<
+              Array<{ n: number }>
+            >`SELECT length("value") AS "n" FROM "IdempotencyKey" WHERE "key" = ${key}`;
             await publishOutboxEvent(tx, about(key, { payload: { n: row?.n ?? -1 } }));
           },
           { maxWait: 30_000, timeout: 30_000 },
@@ -107,7 +109,9 @@ test("lock, then publish: the positions of 20 writers' events are the order of t
     }),
   );
   for (const key of ["0", "1", "2"]) {
-    const rows = await rowsOf(db, `SELECT ("payload" ->> 'n')::int AS "n" FROM "OutboxEvent" WHERE "recordKey" = $1 ORDER BY "position"`, [`Lead/${key}`]);
+    const rows = await rowsOf(db, `SELECT ("payload" ->> 'n')::int AS "n" FROM "OutboxEvent" WHERE "recordKey" = $1 ORDER BY "position"`, [
+      `Lead/${key}`,
+    ]);
     expect(rows.map((row) => row["n"])).toEqual(Array.from({ length: 40 }, (_, n) => n + 1));
   }
 });
@@ -155,7 +159,10 @@ test("a transaction holds at most 32 locks of lines, however much it publishes, 
     await publishOutboxEvent(tx, about("first"));
     await publishOutboxEvent(tx, about("first"));
     expect(await lineLocks(tx)).toBe(1);
-    await publishOutboxEvents(tx, Array.from({ length: 1_000 }, (_, n) => about(String(n))));
+    await publishOutboxEvents(
+      tx,
+      Array.from({ length: 1_000 }, (_, n) => about(String(n))),
+    );
     expect(await lineLocks(tx)).toBe(32);
     await publishOutboxEvent(tx, about("last"));
     expect(await lineLocks(tx)).toBe(32);
@@ -177,13 +184,16 @@ test("a line that a savepoint gave back is locked again by the next publish", as
 
 test("publishers of other records and of other tenants do not wait for a line", async () => {
   const db = await openDatabase();
+  const impatient = (event: OutboxEventInput) =>
+    db.prisma.$transaction(async (tx) => {
+      await tx.$executeRawUnsafe("SET LOCAL lock_timeout = '100ms'");
+      return publishOutboxEvent(tx, event);
+    });
   await db.prisma.$transaction(async (tx) => {
     await publishOutboxEvent(tx, about("7"));
     for (const event of [about("8"), { ...about("7"), tenantId: "tenant-b" }]) {
-      await db.prisma.$transaction(async (other) => {
-        await other.$executeRawUnsafe("SET LOCAL lock_timeout = '100ms'");
-        await publishOutboxEvent(other, event);
-      });
+      expect(await impatient(event)).toMatchObject({ duplicate: false });
     }
+    expect(JSON.stringify(await rejection(impatient(about("7"))))).toContain("55P03");
   });
 });

@@ -17,7 +17,8 @@ export function recordKeyOf(payload: unknown): string | null {
   if (typeof payload !== "object" || payload === null || Array.isArray(payload)) return null;
   const { object, recordId } = payload as Record<string, unknown>;
   if (typeof object !== "string" || typeof recordId !== "string") return null;
-  const length = [...recordId].length;
+  // A character is one or two units; what is too long in units is not taken apart.
+  const length = recordId.length > 2 * MAX_RECORD_ID_LENGTH ? recordId.length : Array.from(recordId).length;
   if (!OBJECT_NAME.test(object) || length < 1 || length > MAX_RECORD_ID_LENGTH) return null;
   return `${object}/${recordId}`;
 }

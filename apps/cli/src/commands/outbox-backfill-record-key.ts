@@ -22,7 +22,9 @@ const NO_COLUMN = "Nothing to do: the table has no record keys yet. `toolctrl-cl
 export function registerOutboxBackfillRecordKey(parent: Command, registrar: Registrar): void {
   const command = parent
     .command("backfill-record-key")
-    .description("give events from before the migration their record keys, beside the traffic, then validate the constraint; run it again after any end")
+    .description(
+      "give events from before the migration their record keys, beside the traffic, then validate the constraint; run it again after any end",
+    )
     .option("--batch-size <n>", "events per transaction", integerOption(1, 10_000), 1000)
     .option("--dry-run", "count what is missing, change nothing");
   registrar.handle<BackfillCommandOptions>(addAuditOptions(command), (invocation) =>
