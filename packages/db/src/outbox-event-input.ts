@@ -9,9 +9,12 @@ export interface OutboxEventInput<T extends string = string> {
   readonly payload: PayloadOf<T>;
   /** At most one event per tenant and dispatch key, for as long as the first is kept. */
   readonly dispatchKey?: string | undefined;
-  /** `Object + "/" + recordId`. Lock or write the record first, then publish. */
+  /**
+   * The record whose line the event stands in, `Object + "/" + recordId`. Needed only where the payload has no `object` and `recordId`; where it
+   * has, another key is refused. Lock or write the record first, then publish.
+   */
   readonly recordKey?: string | undefined;
-  /** Earliest hand-off. A time in the past means now; a time in the future cannot be combined with `recordKey`. */
+  /** Earliest hand-off. A time in the past means now; an event of a record takes no time in the future. */
   readonly scheduledAt?: Date | undefined;
   readonly correlationId?: string | undefined;
   /** The id of the event that led to this one. */
