@@ -5,7 +5,8 @@ export type AttemptTransaction = Prisma.TransactionClient;
 /** No handler has a timer; this is the longest one Node has, 24.8 days. */
 const NO_TIMEOUT_MS = 2_147_483_647;
 
-export const TRANSACTION_OPTIONS = { maxWait: 5_000, timeout: NO_TIMEOUT_MS };
+// The pool's own time-out comes first, and says what it is.
+export const TRANSACTION_OPTIONS = { maxWait: 6_000, timeout: NO_TIMEOUT_MS };
 
 const LIMITS = `SELECT set_config('lock_timeout', $1::text, true), set_config('idle_in_transaction_session_timeout', COALESCE($2::text, current_setting('idle_in_transaction_session_timeout')), true)`;
 
