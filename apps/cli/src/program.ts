@@ -3,6 +3,7 @@ import { createRegistrar } from "./command.ts";
 import { registerAuditVerify } from "./commands/audit-verify.ts";
 import { registerDbMigrate } from "./commands/db-migrate.ts";
 import { registerDbStatus } from "./commands/db-status.ts";
+import { registerLeadsDedupe } from "./commands/leads-dedupe.ts";
 import { registerOutboxBackfillRecordKey } from "./commands/outbox-backfill-record-key.ts";
 import { registerOutboxBlocked } from "./commands/outbox-blocked.ts";
 import { registerOutboxCancel } from "./commands/outbox-cancel.ts";
@@ -41,6 +42,9 @@ export function createProgram(io: Io, onExit: (code: ExitCode) => void): Command
   registerOutboxSkip(outbox, registrar);
   registerOutboxCancel(outbox, registrar);
   registerOutboxBackfillRecordKey(outbox, registrar);
+
+  const leads = program.command("leads").description("the leads and what they were converted to");
+  registerLeadsDedupe(leads, registrar);
 
   const audit = program.command("audit").description("the audit trail");
   registerAuditVerify(audit, registrar);

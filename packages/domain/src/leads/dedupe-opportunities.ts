@@ -12,13 +12,15 @@ export interface DedupeOptions {
   readonly actor: string;
   readonly reason: string | null;
   readonly onProgress?: ((leads: number) => void) | undefined;
+  /** Ends it after the batch that runs. */
+  readonly signal?: AbortSignal | undefined;
 }
 
 export interface DedupeReport {
   readonly leads: MergedLead[];
   /** Opportunities that were merged into another, or would be. */
   readonly merged: number;
-  /** Whether the limit left some. */
+  /** Whether there are more: the limit or the signal ended it. */
   readonly more: boolean;
   /** How the unique key stands that makes more of them impossible. */
   readonly uniqueKey: "valid" | "invalid" | "missing";
@@ -41,7 +43,7 @@ async function preview(prisma: PrismaClient, limit: number): Promise<{ leads: Me
 
 async function mergeAll(prisma: PrismaClient, options: DedupeOptions): Promise<{ leads: MergedLead[]; more: boolean }> {
   const leads: MergedLead[] = [];
-  for (let done = 1; done > 0 && leads.length < options.limit;) {
+  for (let done = 1; done > 0 && leads.length < options.limit && options.signal?.aborted !== true;) {
     const maxLeads = Math.min(LEADS_PER_TRANSACTION, options.limit - leads.length);
     const batch = await prisma.$transaction((tx) => mergeBatch(tx, maxLeads, options), TRANSACTION_LIMITS);
     leads.push(...batch);
