@@ -1,5 +1,5 @@
 /** Label names a metric may have. None may hold a tenant, an event or a record: their number has no bound. */
-export const METRIC_LABELS = ["outcome", "source", "consumer", "queue", "mode", "state", "code"] as const;
+export const METRIC_LABELS = ["outcome", "source", "consumer", "queue", "state", "code"] as const;
 export type MetricLabel = (typeof METRIC_LABELS)[number];
 
 type Declaration = {
@@ -27,17 +27,14 @@ export const METRICS = {
   outbox_tick_errors_total: { kind: "counter", help: "Drainer ticks that ended in an error", labels: ["code"] },
   outbox_backlog: { kind: "gauge", help: "Events due and not yet claimed, as last sampled", labels: [] },
   outbox_oldest_pending_seconds: { kind: "gauge", help: "Age of the oldest due event, as last sampled", labels: [] },
-  outbox_events: { kind: "gauge", help: "Events by state, as last sampled", labels: ["state"] },
   outbox_retention_deleted_total: { kind: "counter", help: "Rows deleted by retention", labels: ["source"] },
   outbox_retention_kept: { kind: "gauge", help: "Old DONE events kept because a receipt is missing", labels: [] },
-  outbox_reconciled_total: { kind: "counter", help: "DONE events without a receipt that were added again", labels: [] },
   outbox_consumer_deliveries_total: { kind: "counter", help: "Deliveries to consumers", labels: ["consumer", "outcome"] },
   outbox_consumer_seconds: { kind: "histogram", help: "Time of one delivery", labels: ["consumer"], buckets: SECONDS },
   outbox_duplicates_suppressed_total: { kind: "counter", help: "Deliveries whose effect was there already", labels: ["consumer"] },
   outbox_outcome_unknown_total: { kind: "counter", help: "External effects whose answer was lost", labels: ["consumer"] },
   queue_dead_total: { kind: "counter", help: "Jobs that will not run again by themselves", labels: ["queue"] },
   queue_jobs: { kind: "gauge", help: "Jobs by state, as last sampled", labels: ["queue", "state"] },
-  drainer_mode: { kind: "gauge", help: "1 for the drainer this process runs", labels: ["mode"] },
 } as const satisfies Record<string, Declaration>;
 
 export type MetricName = keyof typeof METRICS;
