@@ -82,7 +82,9 @@ async function prepareSample(database: Database, sinks: Sinks, secretsKey: strin
 
 function showLinks(progress: Progress, servers: Servers, workers: readonly Worker[]): void {
   for (const { app, healthUrl } of workers) progress.say(`  ${app.padEnd(14)} ${healthUrl}/readyz   ${healthUrl}/metrics`);
-  progress.say(`  Operator CLI   DATABASE_URL=${servers.databaseUrl} pnpm toolctrl-cli outbox stats`);
+  // The queue's variables too: stats and trace would look into another queue without them.
+  const queue = servers.redisUrl === undefined ? "QUEUE_BACKEND=postgres" : `REDIS_URL=${servers.redisUrl}`;
+  progress.say(`  Operator CLI   DATABASE_URL=${servers.databaseUrl} ${queue} pnpm toolctrl-cli outbox stats`);
 }
 
 function report(run: SampleRun, options: StackOptions, progress: Progress): void {
