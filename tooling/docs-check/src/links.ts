@@ -14,7 +14,11 @@ export interface Link {
 export function linksOf(document: string): Link[] {
   const lines = withoutCodeBlocks(document).split("\n");
   return lines.flatMap((line, index) =>
-    [...line.matchAll(/\[((?:[^\][]|\[[^\]]*\])*)\]\(([^)\s]+)\)/g)].map(([, text = "", target = ""]) => ({ text, target, line: index + 1 })),
+    [...line.matchAll(/\[((?:[^\][]|\[[^\]]*\])*)\]\(([^)\s]+)\)/g)].map(([, text = "", target = ""]) => ({
+      text,
+      target,
+      line: index + 1,
+    })),
   );
 }
 
