@@ -83,6 +83,22 @@ describe("what the documents name exists", () => {
     expect(settings.filter(({ name }) => !page.includes(`\`${name}\``))).toEqual([]);
   });
 
+  test("options, commands and exit codes of the CLI: those the reference names are those that --help names", async () => {
+    const help = (await helpOfCli()).join("\n");
+    const page = readText("docs/reference/cli.md");
+    const optionsOf = (text: string): Set<string> => new Set([...text.matchAll(/(?<![\w-])--[a-z][a-z-]+/g)].map(([option]) => option));
+    const known = optionsOf(help);
+    expect([...optionsOf(page)].filter((option) => !known.has(option) && option !== "--conditions")).toEqual([]);
+    expect([...known].filter((option) => !optionsOf(page).has(option))).toEqual([]);
+    const usages = [...help.matchAll(/^Usage: toolctrl-cli (\w+ [a-z]+) /gm)]
+      .map(([, name = ""]) => name)
+      .filter((name) => !/ options$/.test(name));
+    expect(usages).toHaveLength(9);
+    expect(usages.filter((name) => !page.includes(`| \`${name}`))).toEqual([]);
+    const codes = [...readText("apps/cli/src/exit-codes.ts").matchAll(/^ {2}(\d) {2}\w/gm)].map(([, code]) => code);
+    expect([...page.matchAll(/^\| (\d) \|/gm)].map(([, code]) => code)).toEqual(codes);
+  });
+
   test("every metric of the table is recorded somewhere", () => {
     const sources = listFiles("{apps,packages}/*/src/**/*.ts")
       .filter((path) => !path.endsWith("metrics-table.ts"))
