@@ -1,21 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { crashConsumers, type CrashJourney } from "@toolctrl/consumer-testkit/crash-journey";
-import type { HandedOff, Installation } from "@toolctrl/consumer-testkit/installation";
+import type { Installation } from "@toolctrl/consumer-testkit/installation";
 import { transaction } from "@toolctrl/db/client";
 import { appendAuditEntry, canonicalJson, verifyAuditChain } from "@toolctrl/domain/audit";
 import { describe, expect, test } from "vitest";
-import { consumersOf, partOf, QUEUE_OF, type ConsumerName } from "./app.ts";
+import { consumersOf, EVENTS, partOf, QUEUE_OF, type ConsumerName } from "./app.ts";
 import { crashCleanup } from "./crash-cleanup.ts";
-
-const ENTRY = { actor: "ann", action: "lead.update", object: "Lead", recordId: "1" };
-const EVENTS: Record<ConsumerName, HandedOff> = {
-  "notification-create": {
-    queue: "outbox.notification",
-    type: "notification.message.create",
-    payload: { recipientId: "u1", title: "Hello" },
-  },
-  "audit-append": { queue: "outbox.audit", type: "audit.entry.record", payload: ENTRY },
-};
 
 function journey(consumer: ConsumerName, about: Pick<CrashJourney, "check"> & Partial<CrashJourney>): CrashJourney {
   return {
@@ -40,7 +30,7 @@ async function expectOneNotification(installation: Installation, [eventId = ""]:
 }
 
 async function startChain({ database, tenantId }: Installation): Promise<void> {
-  const first = { tenantId, eventId: randomUUID(), effectEpoch: 0, entryJson: canonicalJson(ENTRY) };
+  const first = { tenantId, eventId: randomUUID(), effectEpoch: 0, entryJson: canonicalJson({ action: "lead.create" }) };
   await transaction(database.pool, (tx) => appendAuditEntry(tx, first));
 }
 
