@@ -1,8 +1,20 @@
+import { startApp } from "@toolctrl/consumer-testkit/app-process";
 import { crashConsumers, type CrashJourney } from "@toolctrl/consumer-testkit/crash-journey";
-import { deliver, envelopeOf, type BackendKind, type HandedOff, type Installation } from "@toolctrl/consumer-testkit/installation";
+import {
+  deliver,
+  envelopeOf,
+  openInstallation,
+  receiptsOf,
+  runConsumers,
+  type BackendKind,
+  type HandedOff,
+  type Installation,
+} from "@toolctrl/consumer-testkit/installation";
+import { letLocksRunOut, untilForgotten } from "@toolctrl/consumer-testkit/locks";
 import { startHttpPeer, type HttpPeer } from "@toolctrl/testkit/http-peer";
 import { startSmtpPeer, type SmtpPeer } from "@toolctrl/testkit/smtp";
-import { beforeAll, describe, expect, test } from "vitest";
+import { waitFor } from "@toolctrl/testkit/wait";
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { emailJobOf } from "../src/email-job.ts";
 import { addEndpoint, appWith, consumersOf, MAIL, partOf, renderMail, WEBHOOK, type ConsumerName } from "./app.ts";
 
@@ -107,4 +119,27 @@ describe("ended after any call, the effect is there once, or repeated as it was 
     await annotate(`${points.length} crash points`);
     expect(points.length, `${points.length} crash points`).toBeGreaterThanOrEqual(least);
   });
+});
+
+test("killed while the mail server keeps its answer back: the mail is repeated once, as it was, and recorded as unknown", async () => {
+  const installation = await openInstallation("redis");
+  onTestFinished(() => installation.close());
+  const silent = await startSmtpPeer({ behaviour: { kind: "swallow" } });
+  const app = appWith({ smtp: silent, http });
+  const worker = await startApp(installation, app);
+  const eventId = await deliver(installation, MAIL);
+  await silent.nextMail();
+  worker.kill("SIGKILL");
+  await worker.waitForExit();
+  await untilForgotten(installation);
+  await letLocksRunOut(installation);
+  silent.setBehaviour({ kind: "accept" });
+  const { consumers, close } = consumersOf(installation, app);
+  const running = runConsumers(installation, consumers);
+  await waitFor(async () => (await receiptsOf(installation, eventId)).includes("email-send done"), { timeoutMs: 20_000 });
+  await running.close(2000);
+  await close();
+  expect(silent.mails.map(({ messageId }) => messageId)).toEqual([`<${eventId}.0@toolctrl.test>`, `<${eventId}.0@toolctrl.test>`]);
+  const { rows } = await installation.database.pool.query(`SELECT "state", "attempts", "unknowns" FROM "OutboxIntent"`);
+  expect(rows).toEqual([{ state: "sent", attempts: 2, unknowns: 1 }]);
 });
