@@ -93,7 +93,7 @@ export function createBatchDispatcher(deps: BatchDispatcherDeps): BatchDispatche
   async function drainDue(epoch: bigint, tally: Tally): Promise<void> {
     const inFlight: Promise<void>[] = [];
     const failures: unknown[] = [];
-    for (let more = true; more && !closing && !queueAway && failures.length === 0; ) {
+    for (let more = true; more && !closing && !queueAway && failures.length === 0;) {
       const claim = await claimNext(epoch);
       tally.claimed += claim.events.length;
       more = claim.more;
@@ -105,7 +105,13 @@ export function createBatchDispatcher(deps: BatchDispatcherDeps): BatchDispatche
   }
 
   async function claimNext(epoch: bigint): Promise<Claim> {
-    const claim = await claimDueEvents(pool, { epoch, limit: settings.batchSize, leaseMs: settings.leaseMs, lockToken: randomUUID(), afterTenant });
+    const claim = await claimDueEvents(pool, {
+      epoch,
+      limit: settings.batchSize,
+      leaseMs: settings.leaseMs,
+      lockToken: randomUUID(),
+      afterTenant,
+    });
     afterTenant = claim.lastTenant;
     metrics.add("outbox_claims_total", claim.events.length);
     return claim;

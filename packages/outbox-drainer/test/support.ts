@@ -73,7 +73,13 @@ export async function insertEvents(
   await database.pool.query(
     `INSERT INTO "OutboxEvent" ("id", "tenantId", "eventType", "payload", "scheduledAt")
      SELECT id, $2, $3, $4::jsonb, clock_timestamp() + $5::interval FROM unnest($1::uuid[]) WITH ORDINALITY AS t(id, n) ORDER BY n`,
-    [ids, event.tenantId ?? "acme", event.type ?? "mail.message.send", JSON.stringify(event.payload ?? { n: 1 }), event.delay ?? "-1 second"],
+    [
+      ids,
+      event.tenantId ?? "acme",
+      event.type ?? "mail.message.send",
+      JSON.stringify(event.payload ?? { n: 1 }),
+      event.delay ?? "-1 second",
+    ],
   );
   return ids;
 }
@@ -104,7 +110,9 @@ export async function readEvents(database: Database, ids?: readonly string[]): P
 /** Makes every backoff and lease of the database run out, without waiting for it. */
 export async function letTimePass(database: Database): Promise<void> {
   await database.pool.query(`UPDATE "OutboxEvent" SET "scheduledAt" = clock_timestamp() - interval '1 second' WHERE "status" = 'PENDING'`);
-  await database.pool.query(`UPDATE "OutboxEvent" SET "lockedUntil" = clock_timestamp() - interval '1 second' WHERE "status" = 'PROCESSING'`);
+  await database.pool.query(
+    `UPDATE "OutboxEvent" SET "lockedUntil" = clock_timestamp() - interval '1 second' WHERE "status" = 'PROCESSING'`,
+  );
 }
 
 /** How many events have each status. */

@@ -49,7 +49,10 @@ async function startAndRun(scope: Scope, root: string, options: StackOptions, pr
   const { applied } = await migrate({ url: servers.databaseUrl });
   progress.say(`  Migrations ${applied.length === 0 ? "nothing to do" : `${applied.length} applied`}`);
   const sinks = scope.add("sinks", await startSinks());
-  const database = scope.add("database", await createDatabase({ url: servers.databaseUrl, poolMax: 5, app: "sample-product", wakeup: true }));
+  const database = scope.add(
+    "database",
+    await createDatabase({ url: servers.databaseUrl, poolMax: 5, app: "sample-product", wakeup: true }),
+  );
   await prepareSample(database, sinks, await readSecretsKey(dataDir));
   const backend = scope.add("queue", await openBackend(servers, env.QUEUE_PREFIX));
   const workers = await startWorkers(scope, root, dataDir, servers, sinks);

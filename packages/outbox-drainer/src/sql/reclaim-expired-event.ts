@@ -3,7 +3,10 @@ import type { Queryable } from "@toolctrl/db/sql";
 import { z } from "zod";
 import { claimedEventColumns, claimedEventSchema, type ClaimedEvent } from "../claimed-event.ts";
 
-export type Reclaim = { readonly kind: "none" } | { readonly kind: "claimed"; readonly event: ClaimedEvent } | { readonly kind: "dead"; readonly id: string };
+export type Reclaim =
+  | { readonly kind: "none" }
+  | { readonly kind: "claimed"; readonly event: ClaimedEvent }
+  | { readonly kind: "dead"; readonly id: string };
 
 const rowSchema = z.object({ status: z.enum(["PROCESSING", "FAILED"]), id: z.string() });
 

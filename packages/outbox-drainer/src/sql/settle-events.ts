@@ -42,5 +42,10 @@ export async function settleEvents(db: Queryable, settlements: readonly Settleme
     settlements.map((s) => ("errorCode" in s ? s.errorCode : null)),
     settlements.map((s) => ("error" in s ? s.error : null)),
   ]);
-  return new Set(z.array(z.object({ id: z.string() })).parse(rows).map((row) => row.id));
+  return new Set(
+    z
+      .array(z.object({ id: z.string() }))
+      .parse(rows)
+      .map((row) => row.id),
+  );
 }
