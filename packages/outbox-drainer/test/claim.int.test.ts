@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { Queryable } from "@toolctrl/db/sql";
 import type pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { claimDueEvents, type Claim } from "../src/sql/claim-due-events.ts";
@@ -153,6 +154,30 @@ describe("claim", () => {
       seen.push(...claim.events.map((event) => event.id));
     }
     expect(seen).toEqual([due]);
+  });
+
+  test("neither a claim nor a settle reads the whole table, however much history there is", async () => {
+    const database = await openDatabase();
+    await insertEvents(database, 20_000);
+    await database.pool.query(
+      `UPDATE "OutboxEvent" SET "status" = 'DONE', "processedAt" = clock_timestamp(), "blocksLine" = false WHERE "position" % 10 > 0`,
+    );
+    await database.pool.query(`VACUUM (ANALYZE) "OutboxEvent"`);
+    const plans: string[] = [];
+    const explaining: Queryable = {
+      async query(text, values) {
+        const { rows } = await database.pool.query<{ "QUERY PLAN": string }>(`EXPLAIN ${text}`, values);
+        plans.push(rows.map((row) => row["QUERY PLAN"]).join("\n"));
+        return database.pool.query(text, values);
+      },
+    };
+    for (const limit of [1, 100, 1000]) await settleEvents(explaining, done(await claimDueEvents(explaining, request({ limit }))));
+    const mixed = done(await claimDueEvents(database.pool, request())).map((settlement, index) =>
+      index === 0 ? { ...settlement, outcome: "dead" as const, errorCode: "X", error: "x" } : settlement,
+    );
+    await settleEvents(explaining, mixed);
+    expect(plans.filter((plan) => plan.includes('Seq Scan on "OutboxEvent"'))).toEqual([]);
+    expect(plans).toHaveLength(7);
   });
 
   test("a future event is left alone, and a payload above the inline limit stays in the row", async () => {

@@ -1,7 +1,7 @@
 import { MAX_INLINE_PAYLOAD_BYTES } from "@toolctrl/foundation/json";
 import type { Queryable } from "@toolctrl/db/sql";
 import { z } from "zod";
-import { claimedEventColumns, claimedEventSchema, type ClaimedEvent } from "../claimed-event.ts";
+import { CLAIMED_BODY, CLAIMED_COLUMNS, claimedEventColumns, claimedEventsOf, type ClaimedEvent } from "../claimed-event.ts";
 
 export type Reclaim =
   | { readonly kind: "none" }
@@ -26,20 +26,23 @@ expired AS MATERIALIZED (
   WHERE EXISTS (SELECT 1 FROM mode) AND e."status" = 'PROCESSING' AND e."lockedUntil" <= (SELECT clock_timestamp())
   ORDER BY e."lockedUntil" LIMIT 1
   FOR UPDATE OF e SKIP LOCKED
+),
+claimed AS (
+  UPDATE "OutboxEvent" e
+  SET "crashes" = expired."crashes", "updatedAt" = clock_timestamp(),
+      "status" = CASE WHEN expired."crashes" >= $2 THEN 'FAILED' ELSE 'PROCESSING' END::"OutboxStatus",
+      "lockToken" = CASE WHEN expired."crashes" >= $2 THEN NULL ELSE $4::uuid END,
+      "claimMode" = CASE WHEN expired."crashes" >= $2 THEN NULL ELSE 'solo' END,
+      "lockedUntil" = CASE WHEN expired."crashes" >= $2 THEN NULL ELSE clock_timestamp() + $3::float8 * interval '1 millisecond' END,
+      "attempts" = e."attempts" + CASE WHEN expired."crashes" >= $2 THEN 0 ELSE 1 END,
+      "blocksLine" = expired."crashes" < $2,
+      "lastErrorCode" = CASE WHEN expired."crashes" >= $2 THEN 'DB.LEASE_LOST' ELSE e."lastErrorCode" END,
+      "lastError" = CASE WHEN expired."crashes" >= $2
+        THEN 'lease expired: the process died ' || expired."crashes" || ' times while it held this event alone' ELSE e."lastError" END
+  FROM expired WHERE e."id" = expired."id"
+  RETURNING e."status", ${CLAIMED_COLUMNS}
 )
-UPDATE "OutboxEvent" e
-SET "crashes" = expired."crashes", "updatedAt" = clock_timestamp(),
-    "status" = CASE WHEN expired."crashes" >= $2 THEN 'FAILED' ELSE 'PROCESSING' END::"OutboxStatus",
-    "lockToken" = CASE WHEN expired."crashes" >= $2 THEN NULL ELSE $4::uuid END,
-    "claimMode" = CASE WHEN expired."crashes" >= $2 THEN NULL ELSE 'solo' END,
-    "lockedUntil" = CASE WHEN expired."crashes" >= $2 THEN NULL ELSE clock_timestamp() + $3::float8 * interval '1 millisecond' END,
-    "attempts" = e."attempts" + CASE WHEN expired."crashes" >= $2 THEN 0 ELSE 1 END,
-    "blocksLine" = expired."crashes" < $2,
-    "lastErrorCode" = CASE WHEN expired."crashes" >= $2 THEN 'DB.LEASE_LOST' ELSE e."lastErrorCode" END,
-    "lastError" = CASE WHEN expired."crashes" >= $2
-      THEN 'lease expired: the process died ' || expired."crashes" || ' times while it held this event alone' ELSE e."lastError" END
-FROM expired WHERE e."id" = expired."id"
-RETURNING e."status"::text AS "status", ${claimedEventColumns("$5")}`;
+SELECT claimed."status"::text AS "status", ${claimedEventColumns("$5")} FROM claimed CROSS JOIN ${CLAIMED_BODY}`;
 
 export async function reclaimExpiredEvent(
   db: Queryable,
@@ -54,5 +57,7 @@ export async function reclaimExpiredEvent(
   ]);
   if (rows[0] === undefined) return { kind: "none" };
   const { status, id } = rowSchema.parse(rows[0]);
-  return status === "FAILED" ? { kind: "dead", id } : { kind: "claimed", event: claimedEventSchema.parse(rows[0]) };
+  if (status === "FAILED") return { kind: "dead", id };
+  const [event] = claimedEventsOf(rows);
+  return event === undefined ? { kind: "none" } : { kind: "claimed", event };
 }

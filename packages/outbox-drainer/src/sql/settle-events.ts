@@ -30,22 +30,35 @@ FROM unnest($1::uuid[], $2::uuid[], $3::text[], $4::int[], $5::float8[], $6::tex
 WHERE e."id" = s."id" AND e."status" = 'PROCESSING' AND e."lockToken" = s."lockToken"
 RETURNING e."id"`;
 
+/** The same for claims that all end well and have one fence, as nearly all batches do: a third of the parameters, none of the cases. */
+const doneStatement = `
+UPDATE "OutboxEvent" e
+SET "status" = 'DONE', "lockedUntil" = NULL, "lockToken" = NULL, "claimMode" = NULL, "blocksLine" = false,
+    "processedAt" = clock_timestamp(), "updatedAt" = clock_timestamp()
+WHERE e."id" = ANY ($1::uuid[]) AND e."status" = 'PROCESSING' AND e."lockToken" = $2::uuid
+RETURNING e."id"`;
+
+const rowsSchema = z.array(z.object({ id: z.string() }));
+
 /** @returns the ids that were settled; the others' leases were lost. */
 export async function settleEvents(db: Queryable, settlements: readonly Settlement[]): Promise<Set<string>> {
-  if (settlements.length === 0) return new Set();
-  const { rows } = await db.query<{ id: string }>(statement, [
-    settlements.map((s) => s.id),
+  const [first] = settlements;
+  if (first === undefined) return new Set();
+  const ids = settlements.map((s) => s.id);
+  const allDone = settlements.every((s) => s.outcome === "done" && s.lockToken === first.lockToken);
+  const { rows } = allDone
+    ? await db.query(doneStatement, [ids, first.lockToken])
+    : await db.query(statement, [ids, ...detailsOf(settlements)]);
+  return new Set(rowsSchema.parse(rows).map((row) => row.id));
+}
+
+function detailsOf(settlements: readonly Settlement[]): unknown[] {
+  return [
     settlements.map((s) => s.lockToken),
     settlements.map((s) => STATUS[s.outcome]),
     settlements.map((s) => COUNTS[s.outcome]),
     settlements.map((s) => ("delayMs" in s ? s.delayMs : 0)),
     settlements.map((s) => ("errorCode" in s ? s.errorCode : null)),
     settlements.map((s) => ("error" in s ? s.error : null)),
-  ]);
-  return new Set(
-    z
-      .array(z.object({ id: z.string() }))
-      .parse(rows)
-      .map((row) => row.id),
-  );
+  ];
 }
