@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type { ClaimedEvent } from "./claimed-event.ts";
 
 /** Two lanes overlap the adds of one part of a batch with the settling of the other; more lanes measured no better. */
@@ -11,6 +10,10 @@ export function splitIntoLanes(events: readonly ClaimedEvent[], lanes = LANES): 
   return parts;
 }
 
+/** FNV-1a: spreads as evenly as is needed here, at a tenth of the price of a cryptographic hash. */
 function laneOf(event: ClaimedEvent, lanes: number): number {
-  return createHash("sha1").update(`${event.tenantId}/${event.id}`).digest().readUInt32BE(0) % lanes;
+  const line = `${event.tenantId}/${event.id}`;
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < line.length; index += 1) hash = Math.imul(hash ^ line.charCodeAt(index), 0x01000193);
+  return ((hash ^ (hash >>> 15)) >>> 0) % lanes;
 }
