@@ -6,6 +6,7 @@ import { envOrExit } from "@toolctrl/runtime/env";
 import { createLogger } from "@toolctrl/runtime/logger";
 import { createMetrics } from "@toolctrl/runtime/metrics";
 import { runUntilSignal, together } from "@toolctrl/runtime/run";
+import { boundHeap } from "@toolctrl/worker/bound-heap";
 import { openBackend, openDatabase, openStore, startHealth } from "@toolctrl/worker/resources";
 import { processEntry, receiverSettings } from "@toolctrl/worker/settings";
 import { createAuditConsumer } from "./consumers/create-audit-consumer.ts";
@@ -18,6 +19,7 @@ import { startSampling } from "./start-sampling.ts";
 const APP = "worker-general";
 const env = envOrExit(readEnv);
 const log = createLogger({ app: APP, level: env.LOG_LEVEL });
+boundHeap();
 
 void runUntilSignal(
   async (scope) => {
