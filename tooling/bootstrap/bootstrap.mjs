@@ -14,7 +14,8 @@ let child;
 
 const major = Number(process.versions.node.split(".")[0]);
 if (major < 20) fail(`expected Node.js 20 or newer, got ${process.versions.node}. Install Node.js 20+ and run the command again.`);
-if (!script || !scripts[script]) fail(`expected the name of a package script, got ${script ?? "nothing"}. Use \`npm start\` or \`npm test\`.`);
+if (!script || !scripts[script])
+  fail(`expected the name of a package script, got ${script ?? "nothing"}. Use \`npm start\` or \`npm test\`.`);
 
 for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) process.on(signal, () => child?.kill(signal));
 
@@ -30,7 +31,10 @@ process.exit(await run(join(bin, command), [...args, ...scriptArgs], { stdio: ["
 
 /** Runs pnpm, silent unless it fails; then everything it printed is shown and the bootstrap ends. */
 async function pnpm(args) {
-  const code = await run("npx", ["--yes", packageManager, ...args], { stdio: ["ignore", "pipe", "pipe"], env: { ...process.env, CI: "true" } });
+  const code = await run("npx", ["--yes", packageManager, ...args], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, CI: "true" },
+  });
   if (code !== 0) fail(`\`pnpm ${args.join(" ")}\` ended with ${code}; what it printed is above.`);
 }
 

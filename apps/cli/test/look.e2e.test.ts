@@ -3,6 +3,7 @@ import { createDatabase, transaction, type Database } from "@toolctrl/db/client"
 import { publishOutboxEvent } from "@toolctrl/db/outbox";
 import { recordDead } from "@toolctrl/db/receipts";
 import { appendAuditEntry, canonicalJson } from "@toolctrl/domain/audit";
+import { spawnCommand } from "@toolctrl/testkit/process";
 import { createRedisNamespace } from "@toolctrl/testkit/redis-server";
 import { createEmptyDatabase, createTestDatabase } from "@toolctrl/testkit/template-db";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
@@ -43,6 +44,15 @@ describe("list", () => {
     // oxlint-disable-next-line no-control-regex -- the absence of escapes is what is tested
     expect(human.stdout).not.toMatch(/\u001b/);
   });
+});
+
+test("a reader that closes the output early ends the command without an error", async () => {
+  const main = new URL("../src/main.ts", import.meta.url).pathname;
+  const script = `"${process.execPath}" --conditions=source "${main}" outbox list | true; echo "code \${PIPESTATUS[0]}"`;
+  const child = spawnCommand("bash", ["-c", script], { env });
+  await child.waitForExit();
+  expect(child.stdout()).toBe("code 0\n");
+  expect(child.stderr()).toBe("");
 });
 
 describe("show", () => {

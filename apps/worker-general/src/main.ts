@@ -1,4 +1,56 @@
-import { createClosedGate } from "@toolctrl/outbox-drainer/switch";
-import { runWorkerGeneral } from "./run.ts";
+import { startConsumers } from "@toolctrl/consumer/run";
+import { createEffects } from "@toolctrl/db/after-save-effect";
+import { afterSaveEffects } from "@toolctrl/domain/after-save-effects";
+import { createRouter } from "@toolctrl/event-router/router";
+import { registerProcess } from "@toolctrl/outbox-drainer/registry";
+import { createClosedGate, createConditionCheck, createStartConditions, type RolloutGate } from "@toolctrl/outbox-drainer/switch";
+import { createAlerts } from "@toolctrl/runtime/alerts";
+import { envOrExit } from "@toolctrl/runtime/env";
+import { createLogger } from "@toolctrl/runtime/logger";
+import { createMetrics } from "@toolctrl/runtime/metrics";
+import { runAsProgram, runUntilSignal, together } from "@toolctrl/runtime/run";
+import { boundHeap } from "@toolctrl/worker/bound-heap";
+import { openBackend, openDatabase, openStore, startHealth } from "@toolctrl/worker/resources";
+import { processEntry, receiverSettings } from "@toolctrl/worker/settings";
+import { createAuditConsumer } from "./consumers/create-audit-consumer.ts";
+import { createNotificationConsumer } from "./consumers/create-notification-consumer.ts";
+import { createDrainer } from "./create-drainer.ts";
+import { readEnv } from "./env.ts";
+import { MAINTENANCE_QUEUE, startMaintenance } from "./start-maintenance.ts";
+import { startSampling } from "./start-sampling.ts";
 
-void runWorkerGeneral({ gate: createClosedGate() });
+const APP = "worker-general";
+
+/** The whole app, from its environment to the signal that ends it. `gate` says whether pull workers may run. */
+export function runWorkerGeneral({ gate }: { gate: RolloutGate }): Promise<never> {
+  const env = envOrExit(readEnv);
+  const log = createLogger({ app: APP, level: env.LOG_LEVEL });
+  boundHeap();
+  return runUntilSignal(
+    async (scope) => {
+      const receiver = receiverSettings(env);
+      const metrics = createMetrics();
+      const alerts = scope.add("alerts", createAlerts({ dsn: env.SENTRY_DSN, app: APP, log }));
+      const database = scope.add("database", await openDatabase(env, APP, log));
+      const store = scope.add("store", openStore(env, database, log));
+      const backend = scope.add("backend", await openBackend(env, log));
+      const pool = database.pool;
+      const consumers = [createNotificationConsumer({ pool }), createAuditConsumer({ pool })];
+      const shared = { database, backend, pool, store, metrics, alerts, log };
+
+      const checkConditions = createConditionCheck(createStartConditions({ db: pool, gate, backend }));
+      const queues = [...consumers.map((consumer) => consumer.queue), MAINTENANCE_QUEUE];
+      const self = { app: APP, drains: env.OUTBOX_DISPATCHER_ENABLED, queues, blockers: (await checkConditions()).blockers };
+      const registered = scope.add("registry", await registerProcess(pool, processEntry(env, backend, self), log));
+      const effects = createEffects(afterSaveEffects());
+      const drainer = createDrainer(env, { ...shared, app: APP, router: createRouter(), effects, checkConditions, registered });
+      scope.add("health", await startHealth(env, { ...shared, isDraining: scope.isStopping, details: drainer.details }));
+
+      scope.add("work", together(await drainer.start(), startConsumers({ ...shared, consumers, receiver }), startMaintenance(env, shared)));
+      scope.add("sampling", startSampling(shared));
+    },
+    { graceMs: env.SHUTDOWN_GRACE_MS, log },
+  );
+}
+
+runAsProgram(import.meta, () => runWorkerGeneral({ gate: createClosedGate() }));

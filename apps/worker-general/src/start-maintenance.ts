@@ -4,23 +4,34 @@ import { ROUTES } from "@toolctrl/event-router/router";
 import { runRetention } from "@toolctrl/outbox-drainer/retention";
 import type { QueueBackend } from "@toolctrl/queue/port";
 import type { Logger } from "@toolctrl/runtime/logger";
+import type { Metrics } from "@toolctrl/runtime/metrics";
 import type { Closable } from "@toolctrl/runtime/run";
 import type { WorkerGeneralEnv } from "./env.ts";
+import { countRetention } from "./count-retention.ts";
 
 export const MAINTENANCE_QUEUE = "toolctrl.maintenance";
 /** Daily, at a quiet hour in UTC that is not the full hour at which everybody else's jobs start. */
 const DAILY = "17 3 * * *";
 const RETRY_MS = 10_000;
 
+export interface MaintenanceDeps {
+  readonly database: Database;
+  readonly backend: QueueBackend;
+  readonly log: Logger;
+  readonly metrics?: Metrics;
+}
+
 /** Runs the maintenance jobs. The job scheduler makes them once a day, however many workers there are. */
-export function startMaintenance(env: WorkerGeneralEnv, deps: { database: Database; backend: QueueBackend; log: Logger }): Closable {
-  const { database, backend, log } = deps;
+export function startMaintenance(env: WorkerGeneralEnv, deps: MaintenanceDeps): Closable {
+  const { database, backend, log, metrics } = deps;
   const worker = backend.work(
     MAINTENANCE_QUEUE,
     async (job) => {
       if (job.name !== "cleanup.run") return { kind: "cancel", error: new Error(`expected the job cleanup.run, got ${job.name}`) };
       const settings = { retentionHours: env.OUTBOX_DONE_RETENTION_HOURS, batchSize: env.OUTBOX_DONE_RETENTION_BATCH_SIZE };
-      return { kind: "done", result: await runRetention(database.pool, ROUTES, settings, log) };
+      const report = await runRetention(database.pool, ROUTES, settings, log);
+      if (metrics !== undefined) countRetention(metrics, report);
+      return { kind: "done", result: report };
     },
     { concurrency: 1 },
   );

@@ -1,11 +1,26 @@
 import type { Consumer } from "@toolctrl/consumer/define";
 import type { App } from "@toolctrl/consumer-testkit/app-process";
+import type { HandedOff } from "@toolctrl/consumer-testkit/installation";
 import type { Database } from "@toolctrl/db/client";
 import { createAuditConsumer } from "../src/consumers/create-audit-consumer.ts";
 import { createNotificationConsumer } from "../src/consumers/create-notification-consumer.ts";
 
 export const QUEUE_OF = { "notification-create": "outbox.notification", "audit-append": "outbox.audit" } as const;
 export type ConsumerName = keyof typeof QUEUE_OF;
+
+/** An event for each consumer. */
+export const EVENTS: Record<ConsumerName, HandedOff> = {
+  "notification-create": {
+    queue: "outbox.notification",
+    type: "notification.message.create",
+    payload: { recipientId: "u1", title: "Hello" },
+  },
+  "audit-append": {
+    queue: "outbox.audit",
+    type: "audit.entry.record",
+    payload: { actor: "ann", action: "lead.update", object: "Lead", recordId: "1" },
+  },
+};
 
 /** One consumer of the app in a process of its own. */
 export function partOf(consumer: ConsumerName): App {

@@ -1,21 +1,11 @@
 import { randomUUID } from "node:crypto";
 import { crashConsumers, type CrashJourney } from "@toolctrl/consumer-testkit/crash-journey";
-import type { HandedOff, Installation } from "@toolctrl/consumer-testkit/installation";
+import type { Installation } from "@toolctrl/consumer-testkit/installation";
 import { transaction } from "@toolctrl/db/client";
 import { appendAuditEntry, canonicalJson, verifyAuditChain } from "@toolctrl/domain/audit";
 import { describe, expect, test } from "vitest";
-import { consumersOf, partOf, QUEUE_OF, type ConsumerName } from "./app.ts";
+import { consumersOf, EVENTS, partOf, QUEUE_OF, type ConsumerName } from "./app.ts";
 import { crashCleanup } from "./crash-cleanup.ts";
-
-const ENTRY = { actor: "ann", action: "lead.update", object: "Lead", recordId: "1" };
-const EVENTS: Record<ConsumerName, HandedOff> = {
-  "notification-create": {
-    queue: "outbox.notification",
-    type: "notification.message.create",
-    payload: { recipientId: "u1", title: "Hello" },
-  },
-  "audit-append": { queue: "outbox.audit", type: "audit.entry.record", payload: ENTRY },
-};
 
 function journey(consumer: ConsumerName, about: Pick<CrashJourney, "check"> & Partial<CrashJourney>): CrashJourney {
   return {
@@ -30,27 +20,27 @@ function journey(consumer: ConsumerName, about: Pick<CrashJourney, "check"> & Pa
   };
 }
 
-const notification = journey("notification-create", {
-  async check(installation, [eventId = ""]) {
-    const { rows } = await installation.database.pool.query(`SELECT "eventId", "title", "effectEpoch" FROM "Notification"`);
-    expect(rows).toEqual([{ eventId, title: "Hello", effectEpoch: 0 }]);
-    await expectOneReceipt(installation, eventId, "notification-create");
-  },
-});
+const notification = journey("notification-create", { check: expectOneNotification });
+const audit = journey("audit-append", { prepare: startChain, check: expectNextEntry });
 
-const audit = journey("audit-append", {
-  async prepare({ database, tenantId }) {
-    const first = { tenantId, eventId: randomUUID(), effectEpoch: 0, entryJson: canonicalJson(ENTRY) };
-    await transaction(database.pool, (tx) => appendAuditEntry(tx, first));
-  },
-  async check(installation, [eventId = ""]) {
-    const { database, tenantId } = installation;
-    expect(await verifyAuditChain(database.pool, tenantId)).toMatchObject({ ok: true, verified: 2, headSequence: "2" });
-    const { rows } = await database.pool.query(`SELECT "sequence" FROM "AuditEntry" WHERE "eventId" = $1`, [eventId]);
-    expect(rows).toEqual([{ sequence: "2" }]);
-    await expectOneReceipt(installation, eventId, "audit-append");
-  },
-});
+async function expectOneNotification(installation: Installation, [eventId = ""]: readonly string[]): Promise<void> {
+  const { rows } = await installation.database.pool.query(`SELECT "eventId", "title", "effectEpoch" FROM "Notification"`);
+  expect(rows).toEqual([{ eventId, title: "Hello", effectEpoch: 0 }]);
+  await expectOneReceipt(installation, eventId, "notification-create");
+}
+
+async function startChain({ database, tenantId }: Installation): Promise<void> {
+  const first = { tenantId, eventId: randomUUID(), effectEpoch: 0, entryJson: canonicalJson({ action: "lead.create" }) };
+  await transaction(database.pool, (tx) => appendAuditEntry(tx, first));
+}
+
+async function expectNextEntry(installation: Installation, [eventId = ""]: readonly string[]): Promise<void> {
+  const { database, tenantId } = installation;
+  expect(await verifyAuditChain(database.pool, tenantId)).toMatchObject({ ok: true, verified: 2, headSequence: "2" });
+  const { rows } = await database.pool.query(`SELECT "sequence" FROM "AuditEntry" WHERE "eventId" = $1`, [eventId]);
+  expect(rows).toEqual([{ sequence: "2" }]);
+  await expectOneReceipt(installation, eventId, "audit-append");
+}
 
 /** One receipt, and a job on which the crash used no attempt. */
 async function expectOneReceipt({ database, backend }: Installation, eventId: string, consumer: ConsumerName): Promise<void> {

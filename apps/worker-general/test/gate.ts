@@ -4,8 +4,12 @@ import type { Rig } from "./rig.ts";
 export interface Gate {
   /** Waits until so many statements stand at the gate. */
   untilWaiting(count: number): Promise<void>;
+  /** Ends the sessions that stand at the gate, as the server does once it notices that their process is gone. */
+  dropWaiting(): Promise<void>;
   open(): Promise<void>;
 }
+
+const WAITING = `FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'`;
 
 /**
  * Makes every write that a trigger's head names, such as `BEFORE INSERT ON "Notification" FOR EACH ROW`, wait inside its transaction
@@ -23,12 +27,12 @@ export async function closeGate(rig: Rig, trigger: string): Promise<Gate> {
   await pool.query(`CREATE TRIGGER "gate" ${trigger} EXECUTE FUNCTION "wait_at_gate"()`);
   return {
     async untilWaiting(count) {
-      const waiting = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND wait_event = 'PgSleep'`;
-      await waitFor(async () => (await pool.query(waiting)).rowCount === count, {
+      await waitFor(async () => (await pool.query(`SELECT 1 ${WAITING}`)).rowCount === count, {
         timeoutMs: 20_000,
         what: `${count} statements at the gate`,
       });
     },
+    dropWaiting: async () => void (await pool.query(`SELECT pg_terminate_backend(pid) ${WAITING}`)),
     open: async () => void (await pool.query(`DELETE FROM "Gate"`)),
   };
 }

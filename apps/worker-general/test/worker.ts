@@ -33,7 +33,8 @@ export async function startWorkerProcess(main: URL, env: Readonly<Record<string,
       ),
     async ready() {
       const response = await get("/readyz");
-      return { status: response.status, ...((await response.json()) as { checks: Record<string, { ok: boolean; error?: string }> }) };
+      const { checks } = (await response.json()) as { checks: Record<string, { ok: boolean; error?: string }> };
+      return { status: response.status, checks };
     },
     async metric(name) {
       const text = await (await get("/metrics")).text();

@@ -6,6 +6,7 @@ import { envOrExit } from "@toolctrl/runtime/env";
 import { createLogger } from "@toolctrl/runtime/logger";
 import { createMetrics } from "@toolctrl/runtime/metrics";
 import { runUntilSignal } from "@toolctrl/runtime/run";
+import { boundHeap } from "@toolctrl/worker/bound-heap";
 import { openBackend, openDatabase, openStore, startHealth } from "@toolctrl/worker/resources";
 import { processEntry, receiverSettings } from "@toolctrl/worker/settings";
 import { createConsumers } from "./consumers.ts";
@@ -15,6 +16,7 @@ import { allowedTargets } from "./settings.ts";
 const APP = "worker-mail";
 const env = envOrExit(readEnv);
 const log = createLogger({ app: APP, level: env.LOG_LEVEL });
+boundHeap();
 
 void runUntilSignal(
   async (scope) => {

@@ -1,12 +1,21 @@
 import type { Consumer } from "@toolctrl/consumer/define";
 import type { App } from "@toolctrl/consumer-testkit/app-process";
-import type { Installation } from "@toolctrl/consumer-testkit/installation";
+import { deliver, runConsumers, type HandedOff, type Installation } from "@toolctrl/consumer-testkit/installation";
+import { createWebhookEndpoint } from "@toolctrl/domain/webhook-endpoints";
 import type { QueueBackend } from "@toolctrl/queue/port";
 import { createGuardedHttp } from "@toolctrl/runtime/guarded-http";
+import { waitFor } from "@toolctrl/testkit/wait";
 import { createConsumers } from "../src/consumers.ts";
 import { readEnv } from "../src/env.ts";
 import { allowedTargets } from "../src/settings.ts";
 import { SECRETS_KEY } from "./harness.ts";
+
+export const MAIL: HandedOff = {
+  queue: "outbox.mail",
+  type: "mail.message.send",
+  payload: { to: ["ann@example.test", "bob@example.test"], subject: "Hi", text: "Hello" },
+};
+export const WEBHOOK: HandedOff = { queue: "outbox.webhook", type: "webhook.invoice.paid", payload: { invoice: 7 } };
 
 export const QUEUE_OF = { "mail-render": "outbox.mail", "email-send": "toolctrl.email", "webhook-deliver": "outbox.webhook" } as const;
 export type ConsumerName = keyof typeof QUEUE_OF;
@@ -47,4 +56,31 @@ export function consumersOf(
   const env = readEnv({ ...installation.appEnv, ...app.env });
   const http = createGuardedHttp({ allow: allowedTargets(env) });
   return { consumers: createConsumers(env, { pool: database.pool, backend, http, metrics, log }), close: () => http.close() };
+}
+
+/** Renders {@link MAIL} and keeps the job that would send it back. Returns the event's id. */
+export async function renderMail(installation: Installation, app: App): Promise<string> {
+  let rendered = false;
+  const backend: Pick<QueueBackend, "addAll"> = {
+    addAll: async (jobs) => {
+      rendered = true;
+      return jobs.map(() => ({ ok: true }) as const);
+    },
+  };
+  const { consumers, close } = consumersOf(installation, app, backend);
+  const running = runConsumers(
+    installation,
+    consumers.filter(({ name }) => name === "mail-render"),
+  );
+  const eventId = await deliver(installation, MAIL);
+  await waitFor(() => rendered, { what: "the mail to be rendered" });
+  await running.close(2000);
+  await close();
+  return eventId;
+}
+
+/** Subscribes an endpoint on loopback to everything the installation's tenant publishes. */
+export async function addEndpoint({ database, tenantId }: Installation, port: number): Promise<void> {
+  const endpoint = { tenantId, url: `http://127.0.0.1:${port}/hook`, eventPrefixes: [], secretsKey: SECRETS_KEY };
+  await database.prisma.$transaction((tx) => createWebhookEndpoint(tx, endpoint));
 }

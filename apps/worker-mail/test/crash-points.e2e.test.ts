@@ -1,20 +1,22 @@
+import { startApp } from "@toolctrl/consumer-testkit/app-process";
 import { crashConsumers, type CrashJourney } from "@toolctrl/consumer-testkit/crash-journey";
-import { deliver, runConsumers, type BackendKind, type HandedOff, type Installation } from "@toolctrl/consumer-testkit/installation";
-import { createWebhookEndpoint } from "@toolctrl/domain/webhook-endpoints";
-import type { NewJob, QueueBackend } from "@toolctrl/queue/port";
+import {
+  deliver,
+  envelopeOf,
+  openInstallation,
+  receiptsOf,
+  runConsumers,
+  type BackendKind,
+  type HandedOff,
+  type Installation,
+} from "@toolctrl/consumer-testkit/installation";
+import { letLocksRunOut, untilForgotten } from "@toolctrl/consumer-testkit/locks";
 import { startHttpPeer, type HttpPeer } from "@toolctrl/testkit/http-peer";
 import { startSmtpPeer, type SmtpPeer } from "@toolctrl/testkit/smtp";
 import { waitFor } from "@toolctrl/testkit/wait";
-import { beforeAll, describe, expect, test } from "vitest";
-import { appWith, consumersOf, partOf, type ConsumerName } from "./app.ts";
-import { SECRETS_KEY } from "./harness.ts";
-
-const MAIL: HandedOff = {
-  queue: "outbox.mail",
-  type: "mail.message.send",
-  payload: { to: ["ann@example.test", "bob@example.test"], subject: "Hi", text: "Hello" },
-};
-const WEBHOOK: HandedOff = { queue: "outbox.webhook", type: "webhook.invoice.paid", payload: { invoice: 7 } };
+import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
+import { emailJobOf } from "../src/email-job.ts";
+import { addEndpoint, appWith, consumersOf, MAIL, partOf, renderMail, WEBHOOK, type ConsumerName } from "./app.ts";
 
 let smtp: SmtpPeer;
 let http: HttpPeer;
@@ -48,32 +50,15 @@ function mailJourney(backend: BackendKind, crashing: ConsumerName | "app"): Cras
 const webhookJourney = (): CrashJourney => ({
   ...journey("redis", "webhook-deliver", { finishing: ["webhook-deliver"], queues: ["outbox.webhook"] }),
   events: [WEBHOOK],
-  prepare: (installation) => addEndpoint(installation),
+  prepare: (installation) => addEndpoint(installation, http.port),
   check: expectWebhookOnce,
 });
 
-/** Renders a mail and hands its sending on only now. */
-async function handOverRendered(installation: Installation, event: HandedOff): Promise<string> {
-  const jobs: NewJob[] = [];
-  const backend: Pick<QueueBackend, "addAll"> = {
-    addAll: async (added) => (jobs.push(...added), added.map(() => ({ ok: true }) as const)),
-  };
-  const { consumers, close } = consumersOf(installation, appWith({ smtp, http }), backend);
-  const running = runConsumers(
-    installation,
-    consumers.filter(({ name }) => name === "mail-render"),
-  );
-  const eventId = await deliver(installation, event);
-  await waitFor(() => jobs.length === 1, { what: "the mail to be rendered" });
-  await running.close(2000);
-  await close();
-  await installation.backend.addAll(jobs);
+/** Renders the mail, and hands its sending on only when the process is there. */
+async function handOverRendered(installation: Installation): Promise<string> {
+  const eventId = await renderMail(installation, appWith({ smtp, http }));
+  await installation.backend.addAll([emailJobOf(envelopeOf(installation, MAIL, { eventId }))]);
   return eventId;
-}
-
-async function addEndpoint({ database, tenantId }: Installation): Promise<void> {
-  const endpoint = { tenantId, url: `http://127.0.0.1:${http.port}/hook`, eventPrefixes: [], secretsKey: SECRETS_KEY };
-  await database.prisma.$transaction((tx) => createWebhookEndpoint(tx, endpoint));
 }
 
 async function expectMailOnce(installation: Installation, [eventId = ""]: readonly string[], run: { crashed: boolean }): Promise<void> {
@@ -134,4 +119,27 @@ describe("ended after any call, the effect is there once, or repeated as it was 
     await annotate(`${points.length} crash points`);
     expect(points.length, `${points.length} crash points`).toBeGreaterThanOrEqual(least);
   });
+});
+
+test("killed while the mail server keeps its answer back: the mail is repeated once, as it was, and recorded as unknown", async () => {
+  const installation = await openInstallation("redis");
+  onTestFinished(() => installation.close());
+  const silent = await startSmtpPeer({ behaviour: { kind: "swallow" } });
+  const app = appWith({ smtp: silent, http });
+  const worker = await startApp(installation, app);
+  const eventId = await deliver(installation, MAIL);
+  await silent.nextMail();
+  worker.kill("SIGKILL");
+  await worker.waitForExit();
+  await untilForgotten(installation);
+  await letLocksRunOut(installation);
+  silent.setBehaviour({ kind: "accept" });
+  const { consumers, close } = consumersOf(installation, app);
+  const running = runConsumers(installation, consumers);
+  await waitFor(async () => (await receiptsOf(installation, eventId)).includes("email-send done"), { timeoutMs: 20_000 });
+  await running.close(2000);
+  await close();
+  expect(silent.mails.map(({ messageId }) => messageId)).toEqual([`<${eventId}.0@toolctrl.test>`, `<${eventId}.0@toolctrl.test>`]);
+  const { rows } = await installation.database.pool.query(`SELECT "state", "attempts", "unknowns" FROM "OutboxIntent"`);
+  expect(rows).toEqual([{ state: "sent", attempts: 2, unknowns: 1 }]);
 });

@@ -66,11 +66,7 @@ async function deliverEnvelope(consumer: Consumer, job: DeliveredJob, envelope: 
     envelope.outboxEventId,
     async (claim) => {
       const payload = consumer.needsPayload === false ? null : await loadPayload(context.pool, envelope);
-      const outcome = await consumer.handle({
-        ...base,
-        payload,
-        signal: AbortSignal.any([job.signal, claim.signal]),
-      });
+      const outcome = await consumer.handle(withSignal({ ...base, payload }, [job.signal, claim.signal]));
       if (outcome.kind !== "done") throw new NotDone(outcome);
       return outcome.result;
     },
@@ -78,6 +74,17 @@ async function deliverEnvelope(consumer: Consumer, job: DeliveredJob, envelope: 
   );
   if (duplicate) await passOn(consumer, { ...base, payload: envelope.payload ?? null, signal: job.signal });
   return { outcome: { kind: "done", result } as const, duplicate };
+}
+
+/** Joins the signals when the handler first asks: many handlers never do, and joining costs more than the rest of a delivery. */
+function withSignal(delivery: Omit<Delivery, "signal">, signals: AbortSignal[]): Delivery {
+  let joined: AbortSignal | undefined;
+  return {
+    ...delivery,
+    get signal() {
+      return (joined ??= AbortSignal.any(signals));
+    },
+  };
 }
 
 // The receipt may be there although the hand-over to the next consumer was lost with its process.

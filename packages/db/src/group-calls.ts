@@ -44,7 +44,10 @@ export function groupCalls<Request, Answer>(options: GroupOptions<Request, Answe
   }
 
   async function ask(calls: readonly Call<Request, Answer>[]): Promise<void> {
-    const outcome = await askTogether(calls.map((call) => call.request), options);
+    const outcome = await askTogether(
+      calls.map((call) => call.request),
+      options,
+    );
     // Free before a failed group is asked one by one: what is slow there must not hold up the calls behind it.
     groups -= 1;
     plan();

@@ -1,9 +1,17 @@
 import type { ReceiptAuthority } from "@toolctrl/outbox-receiver/store";
 import { groupCalls } from "./group-calls.ts";
-import { findReceipt, receiptRowOf, recordReceipt, type FoundReceipt, type ReceiptQuery, type ReceiptRow, type ReceiptScope } from "./receipt-authority.ts";
+import {
+  findReceipt,
+  receiptRowOf,
+  recordReceipt,
+  type FoundReceipt,
+  type ReceiptQuery,
+  type ReceiptRow,
+  type ReceiptScope,
+} from "./receipt-authority.ts";
 import type { Queryable } from "./sql.ts";
 
-const LIMITS = { maxRequests: 100, maxBytes: 1024 * 1024, maxGroups: 2 };
+const LIMITS = { maxRequests: 100, maxBytes: 1024 * 1024 };
 const QUERY_BYTES = 100;
 
 // Each look-up is the one of a single receipt; the primary key serves it.
@@ -36,6 +44,8 @@ WHERE "OutboxReceipt"."outcome" = 'dead'`;
 export function createGroupedReceipts(pool: Queryable): (scope: ReceiptScope) => ReceiptAuthority {
   const find = groupCalls<ReceiptQuery, FoundReceipt | null>({
     ...LIMITS,
+    // Look-ups wait for no lock: one group at a time makes the groups large.
+    maxGroups: 1,
     askMany: (queries) => findMany(pool, queries),
     askOne: (query) => findReceipt(pool, query),
     isAboutOne: isAboutStatement,
@@ -43,6 +53,8 @@ export function createGroupedReceipts(pool: Queryable): (scope: ReceiptScope) =>
   });
   const record = groupCalls<ReceiptRow, void>({
     ...LIMITS,
+    // A second one while the first waits for its commit.
+    maxGroups: 2,
     askMany: (rows) => recordMany(pool, rows),
     askOne: (row) => recordReceipt(pool, row),
     isAboutOne: isAboutStatement,

@@ -21,7 +21,7 @@ export const ERROR_CODES = {
   "QUEUE.JOB_ID": { retry: false, fix: "Let `jobIdFor` make the id." },
   "QUEUE.UNREACHABLE": { retry: true, fix: "Check that the queue's server answers; adds are tried again with backoff." },
   "QUEUE.TIMEOUT": { retry: true, fix: "Check the load and latency of the queue's server; adds are tried again with backoff." },
-  "QUEUE.REJECTED": { retry: false, fix: "The entry itself cannot be enqueued; read the message, correct the event, requeue it." },
+  "QUEUE.REJECTED": { retry: false, fix: "The job itself cannot be added; read the message, correct the event, requeue it." },
   "QUEUE.CLOCK_SKEW": { retry: false, fix: "Synchronise this machine's clock (chrony, systemd-timesyncd) and start again." },
   "QUEUE.PREFIX": { retry: false, fix: "Give QUEUE_PREFIX one hash tag, like {toolctrl}, and REDIS_URL no keyPrefix." },
   "QUEUE.SETTING": { retry: false, fix: "Correct the named setting of the queue." },

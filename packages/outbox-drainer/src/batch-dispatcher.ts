@@ -102,7 +102,7 @@ export function createBatchDispatcher(deps: BatchDispatcherDeps): BatchDispatche
   async function drainDue(epoch: bigint, tally: Tally): Promise<void> {
     const inFlight: Promise<void>[] = [];
     const failures: unknown[] = [];
-    for (let more = true; more && !closing && !queueAway && failures.length === 0; ) {
+    for (let more = true; more && !closing && !queueAway && failures.length === 0;) {
       const claim = await claimNext(epoch);
       tally.claimed += claim.events.length;
       more = claim.more;

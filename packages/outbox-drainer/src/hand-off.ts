@@ -36,10 +36,11 @@ export async function handOff(deps: HandOffDeps, events: readonly ClaimedEvent[]
   }
   const results = routed.length === 0 ? [] : await deps.backend.addAll(routed.map((entry) => entry.job));
   let unreachable = false;
+  const added = new Map<string, number>();
   routed.forEach(({ event, job }, index) => {
     const result = results[index] ?? { ok: false, error: new Error("expected an answer for each job, got none") };
     if (result.ok) {
-      deps.metrics.add("outbox_handoffs_total", 1, { queue: job.queue });
+      added.set(job.queue, (added.get(job.queue) ?? 0) + 1);
       settlements.push({ id: event.id, lockToken: event.lockToken, outcome: "done" });
       return;
     }
@@ -47,6 +48,7 @@ export async function handOff(deps: HandOffDeps, events: readonly ClaimedEvent[]
     unreachable ||= isAway(result.error);
     settlements.push(settleFailure(event, result.error, deps));
   });
+  for (const [queue, count] of added) deps.metrics.add("outbox_handoffs_total", count, { queue });
   return { settlements, unreachable };
 }
 

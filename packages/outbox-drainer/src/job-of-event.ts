@@ -22,7 +22,7 @@ export function jobOfEvent(event: ClaimedEvent, queue: QueueName): NewJob {
     depth: event.depth,
     traceparent: event.traceparent,
     tracestate: event.tracestate,
-    createdAt: event.createdAt.toISOString(),
+    createdAt: event.createdAt,
   };
   return { queue, id: jobIdFor(event.id, event.generation), name: event.eventType, data };
 }

@@ -1,4 +1,3 @@
-import { createHash } from "node:crypto";
 import type { ClaimedEvent } from "./claimed-event.ts";
 
 /** Two lanes overlap the adds of one part of a batch with the settling of the other; more lanes measured no better. */
@@ -26,8 +25,12 @@ export function splitIntoLines(
   return { lines: [...lines.values()], bulk };
 }
 
+/** FNV-1a: spreads as evenly as is needed here, at a tenth of the price of a cryptographic hash. */
 function laneOf(event: ClaimedEvent, lanes: number): number {
-  return createHash("sha1").update(lineOf(event)).digest().readUInt32BE(0) % lanes;
+  const line = lineOf(event);
+  let hash = 0x811c9dc5;
+  for (let index = 0; index < line.length; index += 1) hash = Math.imul(hash ^ line.charCodeAt(index), 0x01000193);
+  return ((hash ^ (hash >>> 15)) >>> 0) % lanes;
 }
 
 /** Without record keys each event is a line of its own. */

@@ -56,7 +56,9 @@ export async function registerProcess(pool: Pool, entry: ProcessEntry, log: Logg
     if (canTell) await reportBlockers(tx, id, entry.blockers ?? null);
   });
   const timer = setInterval(() => {
-    renewProcess(pool, row).catch((error: unknown) => log.warn({ error: describeError(error) }, "could not renew the entry of this process"));
+    renewProcess(pool, row).catch((error: unknown) =>
+      log.warn({ error: describeError(error) }, "could not renew the entry of this process"),
+    );
   }, RENEW_MS);
   timer.unref();
   return {
@@ -68,7 +70,9 @@ export async function registerProcess(pool: Pool, entry: ProcessEntry, log: Logg
     async close() {
       clearInterval(timer);
       // An entry that cannot be deleted runs out by itself; leaving must not wait for the database.
-      await deleteProcess(pool, id).catch((error: unknown) => log.warn({ error: describeError(error) }, "could not delete the entry of this process"));
+      await deleteProcess(pool, id).catch((error: unknown) =>
+        log.warn({ error: describeError(error) }, "could not delete the entry of this process"),
+      );
     },
   };
 }

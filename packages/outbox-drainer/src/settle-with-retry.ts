@@ -11,7 +11,11 @@ const PAUSES_MS = [100, 300, 1_000, 3_000, 5_000];
  * @returns the ids whose lease was lost (after a repeated try also those that the first one settled before its answer was lost).
  * @throws the last error, when the database stays away; the events then wait for their lease.
  */
-export async function settleWithRetry(db: Queryable, settlements: readonly Settlement[], log: Logger): Promise<{ lost: string[]; repeated: boolean }> {
+export async function settleWithRetry(
+  db: Queryable,
+  settlements: readonly Settlement[],
+  log: Logger,
+): Promise<{ lost: string[]; repeated: boolean }> {
   for (let tries = 0; ; tries += 1) {
     try {
       const settled = await settleEvents(db, settlements);

@@ -21,16 +21,18 @@ type Report = (settlements: readonly Settlement[], lost: ReadonlySet<string>, ta
 /** Counts settled claims, and logs each that did not end in a hand-off. */
 export function createSettlementReport({ metrics, log }: { metrics: Metrics; log: Logger }): Report {
   return (settlements, lost, tally) => {
+    const settled = new Map<Settlement["outcome"], number>();
     for (const settlement of settlements) {
       if (lost.has(settlement.id)) {
         tally.leaseLost += 1;
         metrics.add("outbox_lease_lost_total", 1);
         log.warn({ eventId: settlement.id, outcome: settlement.outcome }, "lease lost: the event belongs to another claim now");
       } else {
-        metrics.add("outbox_settles_total", 1, { outcome: settlement.outcome });
+        settled.set(settlement.outcome, (settled.get(settlement.outcome) ?? 0) + 1);
         reportOne(settlement, tally);
       }
     }
+    for (const [outcome, count] of settled) metrics.add("outbox_settles_total", count, { outcome });
   };
 
   function reportOne(settlement: Settlement, tally: Tally): void {

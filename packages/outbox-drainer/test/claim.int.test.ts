@@ -1,4 +1,5 @@
 import { randomUUID } from "node:crypto";
+import type { Queryable } from "@toolctrl/db/sql";
 import { createRouter } from "@toolctrl/event-router/router";
 import type pg from "pg";
 import { describe, expect, onTestFinished, test } from "vitest";
@@ -24,7 +25,15 @@ describe("claim", () => {
     await insertEvents(database, 50);
     const session = await database.pool.connect();
     onTestFinished(() => session.release());
-    const planners = ["enable_hashjoin", "enable_mergejoin", "enable_hashagg", "enable_sort", "enable_material", "enable_nestloop", "enable_indexscan"];
+    const planners = [
+      "enable_hashjoin",
+      "enable_mergejoin",
+      "enable_hashagg",
+      "enable_sort",
+      "enable_material",
+      "enable_nestloop",
+      "enable_indexscan",
+    ];
     for (let mask = 0; mask < 2 ** planners.length; mask += 7) {
       for (const [bit, name] of planners.entries()) await session.query(`SET ${name} = ${(mask >> bit) & 1 ? "off" : "on"}`);
       const claim = await claimDueEvents(session, request({ limit: 1 }));
@@ -41,7 +50,7 @@ describe("claim", () => {
     const times = new Map<string, number>();
     await Promise.all(
       Array.from({ length: 8 }, async () => {
-        for (let after = ""; ; ) {
+        for (let after = ""; ;) {
           const claim = await claimDueEvents(database.pool, request({ limit: 7, afterTenant: after }));
           if (claim.events.length === 0) return;
           after = claim.lastTenant;
@@ -62,7 +71,10 @@ describe("claim", () => {
     onTestFinished(() => slow.release());
     await slow.query("BEGIN");
     const first = randomUUID();
-    await slow.query(`INSERT INTO "OutboxEvent" ("id", "tenantId", "eventType", "payload") VALUES ($1, 'acme', 'mail.message.send', '{}')`, [first]);
+    await slow.query(
+      `INSERT INTO "OutboxEvent" ("id", "tenantId", "eventType", "payload") VALUES ($1, 'acme', 'mail.message.send', '{}')`,
+      [first],
+    );
     const [second] = await insertEvents(database, 1);
     const before = await claimDueEvents(database.pool, request());
     await settleEvents(database.pool, done(before));
@@ -146,6 +158,30 @@ describe("claim", () => {
     expect(seen).toEqual([due]);
   });
 
+  test("neither a claim nor a settle reads the whole table, however much history there is", async () => {
+    const database = await openDatabase();
+    await insertEvents(database, 20_000);
+    await database.pool.query(
+      `UPDATE "OutboxEvent" SET "status" = 'DONE', "processedAt" = clock_timestamp(), "blocksLine" = false WHERE "position" % 10 > 0`,
+    );
+    await database.pool.query(`VACUUM (ANALYZE) "OutboxEvent"`);
+    const plans: string[] = [];
+    const explaining: Queryable = {
+      async query(text, values) {
+        const { rows } = await database.pool.query<{ "QUERY PLAN": string }>(`EXPLAIN ${text}`, values);
+        plans.push(rows.map((row) => row["QUERY PLAN"]).join("\n"));
+        return database.pool.query(text, values);
+      },
+    };
+    for (const limit of [1, 100, 1000]) await settleEvents(explaining, done(await claimDueEvents(explaining, request({ limit }))));
+    const mixed = done(await claimDueEvents(database.pool, request())).map((settlement, index) =>
+      index === 0 ? { ...settlement, outcome: "dead" as const, errorCode: "X", error: "x" } : settlement,
+    );
+    await settleEvents(explaining, mixed);
+    expect(plans.filter((plan) => plan.includes('Seq Scan on "OutboxEvent"'))).toEqual([]);
+    expect(plans).toHaveLength(7);
+  });
+
   test("a future event is left alone, and a payload above the inline limit stays in the row", async () => {
     const database = await openDatabase();
     await insertEvents(database, 1, { delay: "1 hour" });
@@ -164,7 +200,13 @@ describe("fence and lease", () => {
     await letTimePass(database);
     const owner = await reclaimExpiredEvent(database.pool, { epoch: 1n, crashBudget: 6, leaseMs: 60_000, lockToken: randomUUID() });
     if (owner.kind !== "claimed") throw new Error(`expected a claim, got ${owner.kind}`);
-    const lateFailure = zombie.events.map(({ id, lockToken }) => ({ id, lockToken, outcome: "dead" as const, errorCode: "X", error: "late" }));
+    const lateFailure = zombie.events.map(({ id, lockToken }) => ({
+      id,
+      lockToken,
+      outcome: "dead" as const,
+      errorCode: "X",
+      error: "late",
+    }));
     expect(await settleEvents(database.pool, lateFailure)).toEqual(new Set());
     await settleEvents(database.pool, [{ id: owner.event.id, lockToken: owner.event.lockToken, outcome: "done" }]);
     expect(await settleEvents(database.pool, lateFailure)).toEqual(new Set());
@@ -178,7 +220,9 @@ describe("fence and lease", () => {
     const realNow = Date.now;
     Date.now = () => realNow() + 600_000;
     onTestFinished(() => void (Date.now = realNow));
-    expect(await reclaimExpiredEvent(database.pool, { epoch: 1n, crashBudget: 6, leaseMs: 1, lockToken: randomUUID() })).toEqual({ kind: "none" });
+    expect(await reclaimExpiredEvent(database.pool, { epoch: 1n, crashBudget: 6, leaseMs: 1, lockToken: randomUUID() })).toEqual({
+      kind: "none",
+    });
   });
 
   test("leases lost in a batch cost nothing; leases lost alone use up the crash budget and end in FAILED", async () => {
@@ -193,7 +237,8 @@ describe("fence and lease", () => {
     // The neighbours are settled; the first one kills its process each time.
     for (let other = 0; other < 2; other += 1) {
       const next = await reclaim();
-      if (next.kind === "claimed") await settleEvents(database.pool, [{ id: next.event.id, lockToken: next.event.lockToken, outcome: "done" }]);
+      if (next.kind === "claimed")
+        await settleEvents(database.pool, [{ id: next.event.id, lockToken: next.event.lockToken, outcome: "done" }]);
     }
     await letTimePass(database);
     expect(await reclaim()).toMatchObject({ kind: "claimed", event: { id: first.event.id, crashes: 1, attempts: 3 } });

@@ -1,8 +1,11 @@
 import { jobIdFor } from "@toolctrl/queue/job-id";
 import type { NewJob } from "@toolctrl/queue/port";
+import { createAlerts } from "@toolctrl/runtime/alerts";
+import { createMetrics } from "@toolctrl/runtime/metrics";
+import { startHttpPeer } from "@toolctrl/testkit/http-peer";
 import { startRedis } from "@toolctrl/testkit/redis-server";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { dispatcherOf, insertEvents, letTimePass, openBackend, openDatabase, readEvents, statuses } from "./support.ts";
+import { dispatcherOf, insertEvents, letTimePass, openBackend, openDatabase, readEvents, silentLog, statuses } from "./support.ts";
 
 describe("hand-off", () => {
   test("an event becomes one job under its colon-free id, and DONE", async () => {
@@ -43,6 +46,21 @@ describe("hand-off", () => {
     expect(await dispatcherOf(database, backend).tick()).toMatchObject({ done: 1, dead: 5 });
     const rows = await readEvents(database);
     expect(rows.slice(0, 5).map((row) => [row.status, row.lastErrorCode])).toEqual(types.map(() => ["FAILED", "ROUTER.UNROUTABLE"]));
+  });
+
+  test("an event without a route is counted, and told to Sentry without its payload", async () => {
+    const database = await openDatabase();
+    const backend = await openBackend();
+    const sentry = await startHttpPeer();
+    const metrics = createMetrics({ processMetrics: false });
+    const alerts = createAlerts({ dsn: `http://public@127.0.0.1:${sentry.port}/1`, app: "test", log: silentLog });
+    onTestFinished(() => alerts.close(2000));
+    await insertEvents(database, 1, { type: "unknown.thing.happened", payload: { secret: "hunter2" } });
+    await dispatcherOf(database, backend, { metrics, alerts }).tick();
+    const { text } = await sentry.nextRequest();
+    expect(text).toContain('"fingerprint":["outbox-unroutable","unknown.thing.happened"]');
+    expect(text).not.toContain("hunter2");
+    expect(await metrics.text()).toContain("outbox_unroutable_total 1");
   });
 
   test("a queue name with a colon is refused when the router is made, before anything is claimed", async () => {

@@ -18,14 +18,19 @@ describe("the register of live processes", () => {
     const first = await registerProcess(database.pool, entry(), silentLog);
     onTestFinished(() => first.close());
     for (const clash of [{ queueBackend: "postgres" }, { queuePrefix: "{other}" }]) {
-      await expect(registerProcess(database.pool, entry(clash), silentLog)).rejects.toMatchObject({ code: "QUEUE.MISMATCH", message: expect.stringContaining("worker-general") });
+      await expect(registerProcess(database.pool, entry(clash), silentLog)).rejects.toMatchObject({
+        code: "QUEUE.MISMATCH",
+        message: expect.stringContaining("worker-general"),
+      });
     }
   });
 
   test("of ten that start at once on two prefixes, all that stay are on one", async () => {
     const database = await openDatabase();
     const results = await Promise.allSettled(
-      Array.from({ length: 10 }, (_, index) => registerProcess(database.pool, entry({ queuePrefix: index % 2 === 0 ? "{a}" : "{b}" }), silentLog)),
+      Array.from({ length: 10 }, (_, index) =>
+        registerProcess(database.pool, entry({ queuePrefix: index % 2 === 0 ? "{a}" : "{b}" }), silentLog),
+      ),
     );
     const registered = results.filter((result) => result.status === "fulfilled").map((result) => result.value);
     onTestFinished(async () => void (await Promise.all(registered.map((process) => process.close()))));
@@ -43,7 +48,9 @@ describe("the register of live processes", () => {
     await database.pool.query(`UPDATE "OutboxDrainer" SET "aliveUntil" = clock_timestamp() - interval '1 second'`);
     const next = await registerProcess(database.pool, entry({ queuePrefix: "{c}" }), silentLog);
     onTestFinished(() => next.close());
-    const { rows } = await database.pool.query<{ queuePrefix: string }>(`SELECT "queuePrefix" FROM "OutboxDrainer" WHERE "aliveUntil" > clock_timestamp()`);
+    const { rows } = await database.pool.query<{ queuePrefix: string }>(
+      `SELECT "queuePrefix" FROM "OutboxDrainer" WHERE "aliveUntil" > clock_timestamp()`,
+    );
     expect(rows).toEqual([{ queuePrefix: "{c}" }]);
   });
 });

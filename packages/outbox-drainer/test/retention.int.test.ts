@@ -48,7 +48,10 @@ describe("outbox-done-retention", () => {
     await markDone(database, held, "900 hours");
     await markDone(database, free, "800 hours");
     await writeReceipts(database, free, "audit-append");
-    expect(await runRetention(database.pool, ROUTES, { retentionHours: 720, batchSize: 4 }, silentLog)).toMatchObject({ deleted: 5, held: { "mail.": 30 } });
+    expect(await runRetention(database.pool, ROUTES, { retentionHours: 720, batchSize: 4 }, silentLog)).toMatchObject({
+      deleted: 5,
+      held: { "mail.": 30 },
+    });
   });
 
   test("an event that no route knows is held", async () => {
@@ -107,7 +110,9 @@ describe("outbox-done-retention", () => {
         [eventId],
       );
     }
-    await database.pool.query(`INSERT INTO "IdempotencyKey" VALUES ('old', 'v', clock_timestamp() - interval '1 s'), ('live', 'v', clock_timestamp() + interval '1 h')`);
+    await database.pool.query(
+      `INSERT INTO "IdempotencyKey" VALUES ('old', 'v', clock_timestamp() - interval '1 s'), ('live', 'v', clock_timestamp() + interval '1 h')`,
+    );
     const report = await runRetention(database.pool, ROUTES, MONTH, silentLog);
     expect(report).toMatchObject({ orphans: { OutboxReceipt: 1, OutboxIntent: 1, EmailMessage: 1 }, idempotencyKeys: 1 });
   });

@@ -3,9 +3,9 @@ import { createDatabase, type Database } from "@toolctrl/db/client";
 import { createRouter, type RouteRule } from "@toolctrl/event-router/router";
 import { createQueueBackend } from "@toolctrl/queue/backend";
 import type { QueueBackend } from "@toolctrl/queue/port";
-import { createAlerts } from "@toolctrl/runtime/alerts";
+import { createAlerts, type Alerts } from "@toolctrl/runtime/alerts";
 import { createLogger, type Logger } from "@toolctrl/runtime/logger";
-import { createMetrics } from "@toolctrl/runtime/metrics";
+import { createMetrics, type Metrics } from "@toolctrl/runtime/metrics";
 import { createRedisNamespace } from "@toolctrl/testkit/redis-server";
 import { createTestDatabase } from "@toolctrl/testkit/template-db";
 import { onTestFinished } from "vitest";
@@ -49,7 +49,7 @@ export async function openBackend(options: { redisUrl?: string; addTimeoutMs?: n
 export function dispatcherOf(
   database: Database,
   backend: Pick<QueueBackend, "addAll" | "ping">,
-  overrides: { settings?: Partial<DispatcherSettings>; routes?: RouteRule[]; log?: Logger } = {},
+  overrides: { settings?: Partial<DispatcherSettings>; routes?: RouteRule[]; log?: Logger; metrics?: Metrics; alerts?: Alerts } = {},
 ): BatchDispatcher {
   const log = overrides.log ?? silentLog;
   return createBatchDispatcher({
@@ -57,8 +57,8 @@ export function dispatcherOf(
     router: createRouter(overrides.routes),
     backend,
     settings: { ...SETTINGS, ...overrides.settings },
-    metrics: createMetrics({ processMetrics: false }),
-    alerts: createAlerts({ app: "test", log }),
+    metrics: overrides.metrics ?? createMetrics({ processMetrics: false }),
+    alerts: overrides.alerts ?? createAlerts({ app: "test", log }),
     log,
   });
 }
@@ -73,7 +73,13 @@ export async function insertEvents(
   await database.pool.query(
     `INSERT INTO "OutboxEvent" ("id", "tenantId", "eventType", "payload", "scheduledAt")
      SELECT id, $2, $3, $4::jsonb, clock_timestamp() + $5::interval FROM unnest($1::uuid[]) WITH ORDINALITY AS t(id, n) ORDER BY n`,
-    [ids, event.tenantId ?? "acme", event.type ?? "mail.message.send", JSON.stringify(event.payload ?? { n: 1 }), event.delay ?? "-1 second"],
+    [
+      ids,
+      event.tenantId ?? "acme",
+      event.type ?? "mail.message.send",
+      JSON.stringify(event.payload ?? { n: 1 }),
+      event.delay ?? "-1 second",
+    ],
   );
   return ids;
 }
@@ -104,7 +110,9 @@ export async function readEvents(database: Database, ids?: readonly string[]): P
 /** Makes every backoff and lease of the database run out, without waiting for it. */
 export async function letTimePass(database: Database): Promise<void> {
   await database.pool.query(`UPDATE "OutboxEvent" SET "scheduledAt" = clock_timestamp() - interval '1 second' WHERE "status" = 'PENDING'`);
-  await database.pool.query(`UPDATE "OutboxEvent" SET "lockedUntil" = clock_timestamp() - interval '1 second' WHERE "status" = 'PROCESSING'`);
+  await database.pool.query(
+    `UPDATE "OutboxEvent" SET "lockedUntil" = clock_timestamp() - interval '1 second' WHERE "status" = 'PROCESSING'`,
+  );
 }
 
 /** How many events have each status. */

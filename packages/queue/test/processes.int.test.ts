@@ -27,10 +27,10 @@ describe.each([redisHarness(), postgresHarness()])("workers in processes: $kind"
   it("aborts a handler that blocked its event loop for five locks, runs the job elsewhere, and keeps both workers alive", async () => {
     const options = { ...(await harness.namespace()), ...FAST_LOCKS };
     const backend = await open(options);
-    const blocked = await startWorker(options);
+    const [blocked, idle] = await Promise.all([startWorker(options), startWorker(options, "--later")]);
     await backend.addAll([{ queue: QUEUE, id, name: "t", data: { blockMs: 5 * FAST_LOCKS.lockMs } }]);
     await blocked.waitForLine(/^start outbox-e 1 0$/);
-    const idle = await startWorker(options);
+    idle.kill("SIGUSR2");
     await idle.waitForLine(/^start outbox-e 2 0$/);
     await idle.waitForLine(/^end outbox-e 2$/);
     await blocked.waitForLine(/^aborted outbox-e QUEUE\.LOCK_LOST$/);

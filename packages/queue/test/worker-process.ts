@@ -3,8 +3,15 @@ import { createLogger } from "@toolctrl/runtime/logger";
 import { createQueueBackend } from "../src/backend.ts";
 import type { DeliveredJob, JobOutcome } from "../src/port.ts";
 
-// A worker in a process of its own, told what to do by each job's data: `blockMs` blocks the event loop, `hang` never ends.
-const { values } = parseArgs({ options: { options: { type: "string", default: "{}" }, hangs: { type: "boolean", default: false } } });
+// A worker in a process of its own, told what to do by each job's data: `blockMs` blocks the event loop. `--hangs`: no job ever ends.
+// `--later`: takes jobs from SIGUSR2 on, so that a slow start of the process decides nothing.
+const { values } = parseArgs({
+  options: {
+    options: { type: "string", default: "{}" },
+    hangs: { type: "boolean", default: false },
+    later: { type: "boolean", default: false },
+  },
+});
 const options = JSON.parse(values.options) as { kind: "redis" | "postgres"; prefix: string; attempts: number; backoffMs: number };
 const log = createLogger({ app: "worker", level: "warn", destination: { write: (line) => void process.stderr.write(line) } });
 const backend = await createQueueBackend({ ...options, log });
@@ -28,9 +35,14 @@ async function handle(job: DeliveredJob): Promise<JobOutcome> {
   return { kind: "done" };
 }
 
-backend.work("outbox.audit", handle, {
-  concurrency: 1,
-  onDead: async (job, error) => say("dead", job.id, (error as { code?: string }).code),
-});
+function work(): void {
+  backend.work("outbox.audit", handle, {
+    concurrency: 1,
+    onDead: async (job, error) => say("dead", job.id, (error as { code?: string }).code),
+  });
+}
+
+if (values.later) process.once("SIGUSR2", work);
+else work();
 process.on("SIGTERM", () => void backend.close(1000).then(() => process.exit(0)));
 say("ready");

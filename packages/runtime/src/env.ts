@@ -39,7 +39,7 @@ export function envOrExit<T>(read: () => T): T {
   } catch (error) {
     if (!isCodedError(error) || error.code !== "ENV.INVALID") throw error;
     process.stderr.write(`error ${error.code}: ${error.message}\nnext: ${error.fix}\n`);
-    process.exit(1);
+    return process.exit(1);
   }
 }
 

@@ -1,5 +1,5 @@
 /** Label names a metric may have. None may hold a tenant, an event or a record: their number has no bound. */
-export const METRIC_LABELS = ["outcome", "source", "consumer", "queue", "mode", "state", "code"] as const;
+export const METRIC_LABELS = ["outcome", "source", "consumer", "queue", "state", "code", "mode"] as const;
 export type MetricLabel = (typeof METRIC_LABELS)[number];
 
 type Declaration = {
@@ -37,10 +37,8 @@ export const METRICS = {
     help: "Due events the dispatcher would claim next, by what pull workers would do with them: claim, or hold for the reason named",
     labels: ["outcome"],
   },
-  outbox_events: { kind: "gauge", help: "Events by state, as last sampled", labels: ["state"] },
   outbox_retention_deleted_total: { kind: "counter", help: "Rows deleted by retention", labels: ["source"] },
   outbox_retention_kept: { kind: "gauge", help: "Old DONE events kept because a receipt is missing", labels: [] },
-  outbox_reconciled_total: { kind: "counter", help: "DONE events without a receipt that were added again", labels: [] },
   outbox_consumer_deliveries_total: { kind: "counter", help: "Deliveries to consumers", labels: ["consumer", "outcome"] },
   outbox_consumer_seconds: { kind: "histogram", help: "Time of one delivery", labels: ["consumer"], buckets: SECONDS },
   outbox_duplicates_suppressed_total: { kind: "counter", help: "Deliveries whose effect was there already", labels: ["consumer"] },

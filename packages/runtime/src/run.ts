@@ -114,3 +114,8 @@ async function closeOne(name: string, resource: Closable, ms: number, log: Logge
     log.error({ err: error, name }, "closing failed; going on");
   }
 }
+
+/** Runs a main file when it is the program that was started, and not when another one imports it to run it with parts of its own. */
+export function runAsProgram(meta: ImportMeta, main: () => Promise<unknown>): void {
+  if (meta.main) void main();
+}

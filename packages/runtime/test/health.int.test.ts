@@ -91,6 +91,17 @@ describe("/readyz", () => {
     });
   });
 
+  test("is 200 when a request was lost with its connection and the next one gets through", async () => {
+    let asked = 0;
+    const queue = async (): Promise<void> => {
+      asked += 1;
+      if (asked === 1) throw new Error("read ECONNRESET");
+    };
+    const { get } = await start({ checks: { queue } });
+    expect((await get("/readyz")).status).toBe(200);
+    expect(asked).toBe(2);
+  });
+
   test("is 503 while draining although every check passes", async () => {
     const { get } = await start({ isDraining: () => true });
     expect(await get("/readyz")).toMatchObject({ status: 503, body: expect.stringContaining('"draining":true') });

@@ -34,7 +34,14 @@ export interface IdempotencyStoreOptions {
  */
 export function createIdempotencyStore(options: IdempotencyStoreOptions): BoundIdempotencyStore {
   const { store, prefix, ttlSeconds, tenantId, consumer, effectEpoch = 0, claimTtlMs = DEFAULT_CLAIM_TTL_MS, receipts } = options;
-  const keyOf = (eventId: string): string => idempotencyKey({ prefix, tenantId, consumer, eventId, effectEpoch });
+  // A store is made for a delivery, which asks for one key several times.
+  let last = { eventId: "", key: "" };
+  const keyOf = (eventId: string): string => {
+    if (eventId !== last.eventId || last.key === "") {
+      last = { eventId, key: idempotencyKey({ prefix, tenantId, consumer, eventId, effectEpoch }) };
+    }
+    return last.key;
+  };
   const resultTtlMs = ttlSeconds * 1000;
   checkTtls(claimTtlMs, resultTtlMs);
   keyOf("probe");

@@ -27,10 +27,7 @@ export const PROBE_KEY = "toolctrl:probe:store";
  * @throws CodedError `STORE.ARGUMENT` for an empty part, an epoch that is not a whole number, or a key above 1 KiB.
  */
 export function idempotencyKey({ prefix, tenantId, consumer, eventId, effectEpoch }: IdempotencyKeyParts): string {
-  for (const [name, part] of Object.entries({ prefix, tenantId, consumer, eventId })) {
-    if (part === "")
-      throw new CodedError("STORE.ARGUMENT", `expected ${name} to be a non-empty string, got an empty one`, { facts: { name } });
-  }
+  assertNotEmpty({ prefix, tenantId, consumer, eventId });
   if (!Number.isSafeInteger(effectEpoch) || effectEpoch < 0) {
     throw new CodedError("STORE.ARGUMENT", `expected effectEpoch to be a whole number from 0, got ${effectEpoch}`, {
       facts: { effectEpoch },
@@ -44,6 +41,17 @@ export function idempotencyKey({ prefix, tenantId, consumer, eventId, effectEpoc
   return key;
 }
 
+function assertNotEmpty(parts: Record<string, string>): void {
+  for (const name in parts) {
+    if (parts[name] !== "") continue;
+    throw new CodedError("STORE.ARGUMENT", `expected ${name} to be a non-empty string, got an empty one`, { facts: { name } });
+  }
+}
+
+const UNSAFE = /[%:{}\p{Cc}\p{Cs}]/u;
+const EVERY_UNSAFE = new RegExp(UNSAFE, "gu");
+
 function escapePart(part: string): string {
-  return part.replaceAll(/[%:{}\p{Cc}\p{Cs}]/gu, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}`);
+  if (!UNSAFE.test(part)) return part;
+  return part.replaceAll(EVERY_UNSAFE, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase().padStart(4, "0")}`);
 }

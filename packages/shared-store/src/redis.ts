@@ -105,8 +105,6 @@ function connect(url: string, commandTimeoutMs: number, connectTimeoutMs: number
     connectTimeout: connectTimeoutMs,
     commandTimeout: commandTimeoutMs,
     enableOfflineQueue: false,
-    // Commands of one turn of the event loop share a write: under load the system calls cost more than the commands.
-    enableAutoPipelining: true,
     maxRetriesPerRequest: 1,
     retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 5), 1_000),
     // After a failover the old master answers as a replica; the name may lead to the new one by now.

@@ -28,7 +28,13 @@ export async function runBench(options: BenchOptions, progress: (line: string) =
   }
 }
 
-async function measureOne(name: CaseName, options: BenchOptions, servers: BenchServers, telemetry: Telemetry, progress: (line: string) => void): Promise<CaseResult> {
+async function measureOne(
+  name: CaseName,
+  options: BenchOptions,
+  servers: BenchServers,
+  telemetry: Telemetry,
+  progress: (line: string) => void,
+): Promise<CaseResult> {
   const { make, operations, quickOperations } = CASES[name];
   const bench = await make(servers, options.quick ? quickOperations : operations, telemetry);
   try {

@@ -60,12 +60,18 @@ export interface Sample {
 }
 
 /** Runs both sides in turns (A B A B …), after one unmeasured turn of each in which code and caches warm up. */
-export async function measureCase(bench: BenchCase, options: { rounds: number; quick: boolean }, progress: (line: string) => void): Promise<CaseResult> {
+export async function measureCase(
+  bench: BenchCase,
+  options: { rounds: number; quick: boolean },
+  progress: (line: string) => void,
+): Promise<CaseResult> {
   const samples: { baseline: Sample; product: Sample }[] = [];
   for (let round = 0; round <= options.rounds; round += 1) {
     const baseline = await sampleOf(bench.baseline, bench.operations);
     const product = await sampleOf(bench.product, bench.operations);
-    progress(`${bench.name.padEnd(8)}  ${round === 0 ? "warm-up  " : `round ${round}/${options.rounds}`}  ${lineOf(baseline)} : ${lineOf(product)} ${bench.unit}`);
+    progress(
+      `${bench.name.padEnd(8)}  ${round === 0 ? "warm-up  " : `round ${round}/${options.rounds}`}  ${lineOf(baseline)} : ${lineOf(product)} ${bench.unit}`,
+    );
     if (round > 0) samples.push({ baseline, product });
   }
   return resultOf(bench, samples, options.quick);
@@ -87,10 +93,20 @@ function lineOf({ perSecond, cpuMicros }: Sample): string {
 }
 
 /** Puts the rounds together. */
-export function resultOf(bench: BenchCase, samples: readonly { readonly baseline: Sample; readonly product: Sample }[], quick: boolean): CaseResult {
+export function resultOf(
+  bench: BenchCase,
+  samples: readonly { readonly baseline: Sample; readonly product: Sample }[],
+  quick: boolean,
+): CaseResult {
   const { name, title, unit, operations, settings, target } = bench;
-  const baseline = sideOf(bench.baseline.label, samples.map((sample) => sample.baseline));
-  const product = sideOf(bench.product.label, samples.map((sample) => sample.product));
+  const baseline = sideOf(
+    bench.baseline.label,
+    samples.map((sample) => sample.baseline),
+  );
+  const product = sideOf(
+    bench.product.label,
+    samples.map((sample) => sample.product),
+  );
   const ratio = product.median / baseline.median;
   const roundRatios = samples.map((sample) => sample.product.perSecond / sample.baseline.perSecond);
   return { name, title, unit, operations, settings, baseline, product, ratio, roundRatios, target, met: quick ? null : ratio >= target };

@@ -49,7 +49,8 @@ export function parseOptions(args: readonly string[]): BenchOptions | "help" {
 
 function roundsOf(text: string): number {
   const rounds = Number(text);
-  if (!Number.isInteger(rounds) || rounds < 1 || rounds > 100) throw new TypeError(`expected --rounds to be a whole number from 1 to 100, got ${text}`);
+  if (!Number.isInteger(rounds) || rounds < 1 || rounds > 100)
+    throw new TypeError(`expected --rounds to be a whole number from 1 to 100, got ${text}`);
   return rounds;
 }
 

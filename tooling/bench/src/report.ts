@@ -9,7 +9,13 @@ export interface BenchReport {
   /** True when the counts were too small to say anything about speed. */
   readonly quick: boolean;
   readonly rounds: number;
-  readonly machine: { readonly cores: number; readonly cpu: string; readonly memoryGiB: number; readonly platform: string; readonly node: string };
+  readonly machine: {
+    readonly cores: number;
+    readonly cpu: string;
+    readonly memoryGiB: number;
+    readonly platform: string;
+    readonly node: string;
+  };
   readonly servers: BenchServers["described"];
   readonly cases: readonly CaseResult[];
 }

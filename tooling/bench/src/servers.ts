@@ -34,7 +34,9 @@ export async function startServers(): Promise<BenchServers> {
   const emptyRedis = async (): Promise<void> => {
     await redis.flushall();
     await redis.bgrewriteaof();
-    await waitFor(async () => /aof_rewrite_in_progress:0[\s\S]*aof_rewrite_scheduled:0/.test(await redis.info("persistence")), { what: "the append-only file to be rewritten" });
+    await waitFor(async () => /aof_rewrite_in_progress:0[\s\S]*aof_rewrite_scheduled:0/.test(await redis.info("persistence")), {
+      what: "the append-only file to be rewritten",
+    });
   };
   return {
     databaseUrl,
@@ -69,12 +71,15 @@ async function makeDatabase(serverUrl: string): Promise<string> {
 }
 
 async function describePostgres(admin: pg.Pool): Promise<Record<string, string>> {
-  const { rows } = await admin.query<{ name: string; value: string }>("SELECT name, current_setting(name) AS value FROM unnest($1::text[]) AS name", [SHOWN_SETTINGS]);
+  const { rows } = await admin.query<{ name: string; value: string }>(
+    "SELECT name, current_setting(name) AS value FROM unnest($1::text[]) AS name",
+    [SHOWN_SETTINGS],
+  );
   return Object.fromEntries(rows.map(({ name, value }) => [name, value]));
 }
 
 async function describeRedis(redis: Redis): Promise<Record<string, string>> {
   const version = /^redis_version:(.+)$/m.exec(await redis.info("server"))?.[1]?.trim() ?? "unknown";
-  const settings = await Promise.all(["appendonly", "appendfsync"].map((name) => redis.config("GET", name) as Promise<string[]>));
+  const settings = await Promise.all(["appendonly", "appendfsync"].map((name) => redis.config("GET", name)));
   return { version, ...Object.fromEntries(settings.map(([name, value]) => [name ?? "", value ?? ""])) };
 }

@@ -109,20 +109,22 @@ export interface HandedOff {
   readonly payload: JsonObject;
 }
 
-/** Adds the job of an event, or again the same; a generation above 0 is a job of its own. Returns the event's id. */
-export async function deliver(
-  installation: Installation,
-  event: HandedOff,
-  { eventId = randomUUID(), generation = 0 }: { eventId?: string; generation?: number } = {},
-): Promise<string> {
-  const data: JobEnvelope = {
+/** Which delivery of an event: a generation above 0 has a job of its own, as after a requeue. */
+export interface DeliveryOptions {
+  readonly eventId?: string;
+  readonly generation?: number;
+}
+
+/** What the job of an event carries. */
+export function envelopeOf({ tenantId }: Installation, event: HandedOff, options: DeliveryOptions = {}): JobEnvelope {
+  return {
     v: 1,
-    outboxEventId: eventId,
-    tenantId: installation.tenantId,
+    outboxEventId: options.eventId ?? randomUUID(),
+    tenantId,
     type: event.type,
     version: 1,
     position: "1",
-    generation,
+    generation: options.generation ?? 0,
     effectEpoch: 0,
     payload: event.payload,
     correlationId: null,
@@ -132,9 +134,15 @@ export async function deliver(
     tracestate: null,
     createdAt: "2026-11-30T00:00:00.000Z",
   };
-  const [added] = await installation.backend.addAll([{ queue: event.queue, id: jobIdFor(eventId, generation), name: event.type, data }]);
+}
+
+/** Adds the job of an event, or again the same. Returns the event's id. */
+export async function deliver(installation: Installation, event: HandedOff, options: DeliveryOptions = {}): Promise<string> {
+  const data = envelopeOf(installation, event, options);
+  const id = jobIdFor(data.outboxEventId, data.generation);
+  const [added] = await installation.backend.addAll([{ queue: event.queue, id, name: event.type, data }]);
   if (added?.ok !== true) throw added?.error ?? new Error("expected one answer per job");
-  return eventId;
+  return data.outboxEventId;
 }
 
 /** Whether nothing waits, runs or is delayed in these queues. */

@@ -5,7 +5,10 @@ import { z } from "zod";
 export const stackEnv = z.object({
   DATABASE_URL: optionalUrl({ protocols: ["postgres:", "postgresql:"], about: "The database to use instead of an embedded one" }),
   REDIS_URL: optionalUrl({ protocols: ["redis:", "rediss:"], about: "The Redis to use instead of a private one" }),
-  QUEUE_BACKEND: optionalChoice({ values: ["redis", "postgres"], about: "The queue backend; unset means Redis where there is one, else PostgreSQL" }),
+  QUEUE_BACKEND: optionalChoice({
+    values: ["redis", "postgres"],
+    about: "The queue backend; unset means Redis where there is one, else PostgreSQL",
+  }),
   QUEUE_PREFIX: queueEnv.QUEUE_PREFIX,
 });
 

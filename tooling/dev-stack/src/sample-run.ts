@@ -77,7 +77,9 @@ async function isQuiet(deps: SampleRunDeps, runId: string, report: TrafficReport
     [runId],
   );
   if ((rows[0]?.open ?? 0) > 0 || (await countDead(deps.database, runId)) < report.mustDie) return false;
-  const counts = await Promise.all(QUEUE_NAMES.filter((queue) => queue !== "toolctrl.maintenance").map((queue) => deps.backend.counts(queue)));
+  const counts = await Promise.all(
+    QUEUE_NAMES.filter((queue) => queue !== "toolctrl.maintenance").map((queue) => deps.backend.counts(queue)),
+  );
   return counts.every((count) => count.waiting + count.active + count.delayed === 0);
 }
 

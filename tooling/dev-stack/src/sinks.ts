@@ -24,7 +24,8 @@ export async function startSinks(): Promise<Sinks> {
     smtpPort: smtp.port,
     webhookUrl: `http://127.0.0.1:${http.port}/webhooks`,
     mails: () => smtp.mails.map((mail) => ({ text: mail.headers["subject"] ?? "", id: mail.messageId })),
-    webhooks: () => http.requests.map((request) => ({ text: request.body.toString("utf8"), id: String(request.headers["webhook-id"] ?? "") })),
+    webhooks: () =>
+      http.requests.map((request) => ({ text: request.body.toString("utf8"), id: String(request.headers["webhook-id"] ?? "") })),
     async close() {
       await smtp.close();
       await http.close();

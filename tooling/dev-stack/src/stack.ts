@@ -49,7 +49,10 @@ async function startAndRun(scope: Scope, root: string, options: StackOptions, pr
   const { applied } = await migrate({ url: servers.databaseUrl });
   progress.say(`  Migrations ${applied.length === 0 ? "nothing to do" : `${applied.length} applied`}`);
   const sinks = scope.add("sinks", await startSinks());
-  const database = scope.add("database", await createDatabase({ url: servers.databaseUrl, poolMax: 5, app: "sample-product", wakeup: true }));
+  const database = scope.add(
+    "database",
+    await createDatabase({ url: servers.databaseUrl, poolMax: 5, app: "sample-product", wakeup: true }),
+  );
   await prepareSample(database, sinks, await readSecretsKey(dataDir));
   const backend = scope.add("queue", await openBackend(servers, env.QUEUE_PREFIX));
   const workers = await startWorkers(scope, root, dataDir, servers, sinks);
@@ -82,7 +85,9 @@ async function prepareSample(database: Database, sinks: Sinks, secretsKey: strin
 
 function showLinks(progress: Progress, servers: Servers, workers: readonly Worker[]): void {
   for (const { app, healthUrl } of workers) progress.say(`  ${app.padEnd(14)} ${healthUrl}/readyz   ${healthUrl}/metrics`);
-  progress.say(`  Operator CLI   DATABASE_URL=${servers.databaseUrl} pnpm toolctrl-cli outbox stats`);
+  // The queue's variables too: stats and trace would look into another queue without them.
+  const queue = servers.redisUrl === undefined ? "QUEUE_BACKEND=postgres" : `REDIS_URL=${servers.redisUrl}`;
+  progress.say(`  Operator CLI   DATABASE_URL=${servers.databaseUrl} ${queue} pnpm toolctrl-cli outbox stats`);
 }
 
 function report(run: SampleRun, options: StackOptions, progress: Progress): void {

@@ -53,7 +53,10 @@ async function rollBack(database: Database, runId: string, tenantId: string, rep
   try {
     await database.prisma.$transaction(async (tx) => {
       await writeBusinessRow(tx, runId, tenantId, "mail", 1);
-      await publishOutboxEvents(tx, keys.map(({ kind, key }) => eventFor(kind, key, runId, tenantId)));
+      await publishOutboxEvents(
+        tx,
+        keys.map(({ kind, key }) => eventFor(kind, key, runId, tenantId)),
+      );
       throw roll;
     });
   } catch (error) {

@@ -80,9 +80,12 @@ const READY_TIMEOUT_MS = 60_000;
 async function untilReady(worker: Worker): Promise<void> {
   let dead: string | undefined;
   void worker.ended.then((how) => (dead = how));
-  for (const giveUpAt = Date.now() + READY_TIMEOUT_MS; Date.now() < giveUpAt; ) {
+  for (const giveUpAt = Date.now() + READY_TIMEOUT_MS; Date.now() < giveUpAt;) {
     if (dead !== undefined) throw new Error(dead);
-    const ready = await fetch(`${worker.healthUrl}/readyz`).then((response) => response.ok, () => false);
+    const ready = await fetch(`${worker.healthUrl}/readyz`).then(
+      (response) => response.ok,
+      () => false,
+    );
     if (ready) return;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }

@@ -10,6 +10,13 @@ const intents: Intent[] = [
 
 test("an effect that is not there is missing, one that was never intended is doubled, and so is a second one", () => {
   expect(compare(intents, none)).toMatchObject({ missing: ["mail a"], doubled: [] });
-  expect(compare(intents, { ...none, mail: new Map([["a", 1]]) })).toMatchObject({ effects: { mail: 1, audit: 0 }, missing: [], doubled: [] });
-  expect(compare(intents, { ...none, mail: new Map([["a", 2]]), audit: new Map([["b", 1]]) })).toMatchObject({ missing: [], doubled: ["mail a", "audit b"] });
+  expect(compare(intents, { ...none, mail: new Map([["a", 1]]) })).toMatchObject({
+    effects: { mail: 1, audit: 0 },
+    missing: [],
+    doubled: [],
+  });
+  expect(compare(intents, { ...none, mail: new Map([["a", 2]]), audit: new Map([["b", 1]]) })).toMatchObject({
+    missing: [],
+    doubled: ["mail a", "audit b"],
+  });
 });

@@ -12,7 +12,10 @@ export function startStack(args: string[], env: Record<string, string>): ChildHa
 }
 
 /** Runs the dev stack to its end, with a data folder of its own. */
-export async function runStack(args: string[], env: Record<string, string>): Promise<{ code: number | null; summary: Summary; stderr: string }> {
+export async function runStack(
+  args: string[],
+  env: Record<string, string>,
+): Promise<{ code: number | null; summary: Summary; stderr: string }> {
   const dataDir = await mkdtemp(join(tmpdir(), "toolctrl-stack-"));
   const child = startStack([...args, "--data", dataDir], env);
   const { code } = await child.waitForExit({ timeoutMs: 150_000 });

@@ -29,7 +29,16 @@ test("on Redis, all sample traffic has its effect once", async () => {
   expect(stderr).toContain("BullMQ on Redis");
   expect(code, stderr).toBe(0);
   // 40 transactions: 2 roll back (17, 34), 3 repeat a dispatch key (13, 26, 39); two more events must die.
-  expect(summary).toMatchObject({ published: 40, rolledBack: 2, duplicatesSuppressed: 3, deadLettered: 2, missing: 0, doubled: 0, drainer: "batch", backend: "redis" });
+  expect(summary).toMatchObject({
+    published: 40,
+    rolledBack: 2,
+    duplicatesSuppressed: 3,
+    deadLettered: 2,
+    missing: 0,
+    doubled: 0,
+    drainer: "batch",
+    backend: "redis",
+  });
   expect(Object.values(summary.effects).reduce((sum, count) => sum + count, 0)).toBe(38);
 });
 

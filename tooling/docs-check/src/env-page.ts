@@ -13,7 +13,8 @@ const SHARED: ReadonlyArray<{ readonly title: string; readonly shape: z.ZodRawSh
 
 /** What the tables cannot say, by source. */
 const NOTES: Readonly<Record<string, string>> = {
-  "apps/cli/src/env.ts": "Only `outbox stats` and `outbox trace` look into the queue; give them the values the workers have. The other commands need the database alone.",
+  "apps/cli/src/env.ts":
+    "Only `outbox stats` and `outbox trace` look into the queue; give them the values the workers have. The other commands need the database alone.",
   "apps/worker-mail/src/env.ts":
     "This app never drains. Of the drainer's settings it uses those that make up the retry horizon, and registers its vote.",
   "tooling/dev-stack/src/env.ts": "The workers inherit everything else, `OUTBOX_DISPATCH_BATCH_SIZE` for example.",
@@ -57,5 +58,7 @@ function programSection({ program, source, shape }: ProgramEnv): string {
   const taken = new Set(shared.flatMap(({ names }) => names));
   const own = Object.fromEntries(Object.entries(shape).filter(([name]) => !taken.has(name))) as z.ZodRawShape;
   const table = Object.keys(own).length === 0 ? "" : renderEnvTable(describeEnv(own));
-  return [`## ${program}`, `Read by \`${source}\`:`, lines.join("\n"), NOTES[source] ?? "", table].filter((part) => part !== "").join("\n\n");
+  return [`## ${program}`, `Read by \`${source}\`:`, lines.join("\n"), NOTES[source] ?? "", table]
+    .filter((part) => part !== "")
+    .join("\n\n");
 }

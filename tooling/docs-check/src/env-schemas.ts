@@ -22,7 +22,9 @@ export async function listProgramEnvs(): Promise<ProgramEnv[]> {
   return Promise.all(
     sources.map(async (source) => {
       const exported: Record<string, unknown> = await import(pathToFileURL(join(ROOT, source)).href);
-      const shapes = Object.values(exported).filter(isObjectSchema).map((schema) => schema.shape);
+      const shapes = Object.values(exported)
+        .filter(isObjectSchema)
+        .map((schema) => schema.shape);
       if (shapes.length === 0) throw new Error(`expected ${source} to export its schema, got none`);
       const folder = source.split("/")[1] ?? "";
       return { program: NAMES[folder] ?? folder, source, shape: Object.assign({}, ...shapes) as z.core.$ZodShape };

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from "node:fs";
+import { existsSync } from "node:fs";
 import { dirname, join, normalize } from "node:path";
 import { withoutCodeBlocks } from "./code-blocks.ts";
 import { readText, ROOT } from "./repository.ts";
@@ -14,7 +14,11 @@ export interface Link {
 export function linksOf(document: string): Link[] {
   const lines = withoutCodeBlocks(document).split("\n");
   return lines.flatMap((line, index) =>
-    [...line.matchAll(/\[((?:[^\][]|\[[^\]]*\])*)\]\(([^)\s]+)\)/g)].map(([, text = "", target = ""]) => ({ text, target, line: index + 1 })),
+    [...line.matchAll(/\[((?:[^\][]|\[[^\]]*\])*)\]\(([^)\s]+)\)/g)].map(([, text = "", target = ""]) => ({
+      text,
+      target,
+      line: index + 1,
+    })),
   );
 }
 
@@ -43,9 +47,9 @@ export function brokenLinks(path: string, document: string = readText(path)): st
     const linked = file === "" ? path : normalize(join(dirname(path), decodeURIComponent(file)));
     const where = `${path}:${line}`;
     if (linked.startsWith("..")) return [`${where}: ${target} leaves the repository`];
-    if (!existsSync(join(ROOT, linked))) return [`${where}: ${target} is not there`];
+    if (linked !== path && !existsSync(join(ROOT, linked))) return [`${where}: ${target} is not there`];
     if (anchor === undefined) return [];
-    if (!linked.endsWith(".md") || statSync(join(ROOT, linked)).isDirectory()) return [`${where}: ${target} is no document with headings`];
+    if (!linked.endsWith(".md")) return [`${where}: ${target} is no document with headings`];
     const anchors = anchorsOf(linked === path ? document : readText(linked));
     return anchors.includes(anchor) ? [] : [`${where}: ${target} has no heading #${anchor}`];
   });

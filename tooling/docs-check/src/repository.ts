@@ -9,8 +9,11 @@ const NOT_OURS = new Set(["node_modules", "dist", "generated", "coverage"]);
 
 /** Paths that match a glob, relative to the repository, in order; nothing that is installed, built or hidden. */
 export function listFiles(pattern: string): string[] {
-  const exclude = (path: string): boolean => path.split("/").some((part) => NOT_OURS.has(part) || (part.startsWith(".") && part.length > 2));
-  return globSync(pattern, { cwd: ROOT, exclude }).filter((path) => !exclude(path)).sort();
+  const exclude = (path: string): boolean =>
+    path.split("/").some((part) => NOT_OURS.has(part) || (part.startsWith(".") && part.length > 2));
+  return globSync(pattern, { cwd: ROOT, exclude })
+    .filter((path) => !exclude(path))
+    .sort();
 }
 
 /** The text of a file of the repository. */

@@ -27,7 +27,10 @@ export function typeCheckExamples(documents: readonly Document[]): TypeCheck {
     writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(settings(folder)));
     const tsc = join(ROOT, "node_modules/.bin/tsc");
     const { stdout, stderr, status } = spawnSync(tsc, ["-p", folder, "--pretty", "false"], { cwd: folder, encoding: "utf8" });
-    const problems = stdout.split("\n").filter((line) => line !== "").map((line) => atDocument(line, names));
+    const problems = stdout
+      .split("\n")
+      .filter((line) => line !== "")
+      .map((line) => atDocument(line, names));
     if (status !== 0 && problems.length === 0) problems.push(`expected tsc to run, got ${String(status)}: ${stderr}`);
     return { examples: names.size, problems };
   } finally {

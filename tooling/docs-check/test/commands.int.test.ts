@@ -61,7 +61,9 @@ describe("every command of the CLI in README and guides does what it is there fo
   /** A mail event in the state that the command is for. */
   async function publishFor(command: string): Promise<string> {
     const payload = { to: "ann@example.com", subject: "Hello", text: "Hello" };
-    const { id } = await database.prisma.$transaction((tx) => publishOutboxEvent(tx, { tenantId: "acme", type: "mail.message.send", payload }));
+    const { id } = await database.prisma.$transaction((tx) =>
+      publishOutboxEvent(tx, { tenantId: "acme", type: "mail.message.send", payload }),
+    );
     const [, status = "FAILED"] = / outbox (?:cancel|show)/.test(command) ? ["", "PENDING"] : (/--status (\w+)/.exec(command) ?? []);
     await database.pool.query(
       `UPDATE "OutboxEvent" SET "status" = $2::"OutboxStatus", "blocksLine" = $2 = 'PENDING', "updatedAt" = clock_timestamp(),

@@ -4,7 +4,10 @@ import { typeCheckExamples } from "../src/type-check-examples.ts";
 
 test("every ts example of every document fits the code, and a wrong one is found at its line", () => {
   const documents = listDocuments().map((path) => ({ path, text: readText(path) }));
-  const wrong = { path: "wrong.md", text: '# Wrong\n\n```ts\nimport { publishOutboxEvent } from "@toolctrl/db/outbox";\n\nvoid publishOutboxEvent(7);\n```\n' };
+  const wrong = {
+    path: "wrong.md",
+    text: '# Wrong\n\n```ts\nimport { publishOutboxEvent } from "@toolctrl/db/outbox";\n\nvoid publishOutboxEvent(7);\n```\n',
+  };
   const { examples, problems } = typeCheckExamples([...documents, wrong]);
   expect(examples).toBeGreaterThan(8);
   expect(problems).toEqual([expect.stringMatching(/^wrong\.md:6: error TS2554/)]);

@@ -43,10 +43,12 @@ test("the links of `Follow one event` name functions that their files export", (
 
 test("every file that a document names in its prose is there", () => {
   const gone = documents.flatMap((path) =>
-    [...withoutCodeBlocks(readText(path)).matchAll(/`((?:[\w.@-]+\/)+[\w.-]+\.(?:ts|mjs|md|json|sql|prisma))`/g)].flatMap(([, file = ""]) => {
-      const found = [ROOT, join(ROOT, dirname(path))].some((folder) => existsSync(join(folder, file)));
-      return found || file.includes("<") ? [] : [`${path}: ${file}`];
-    }),
+    [...withoutCodeBlocks(readText(path)).matchAll(/`((?:[\w.@-]+\/)+[\w.-]+\.(?:ts|mjs|md|json|sql|prisma))`/g)].flatMap(
+      ([, file = ""]) => {
+        const found = [ROOT, join(ROOT, dirname(path))].some((folder) => existsSync(join(folder, file)));
+        return found || file.includes("<") ? [] : [`${path}: ${file}`];
+      },
+    ),
   );
   expect(gone).toEqual([]);
 });

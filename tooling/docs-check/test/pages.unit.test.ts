@@ -1,5 +1,4 @@
 import { describeEnv } from "@toolctrl/runtime/env";
-import type { z } from "zod";
 import { expect, test } from "vitest";
 import { renderEnvPage } from "../src/env-page.ts";
 import { listProgramEnvs } from "../src/env-schemas.ts";
@@ -16,7 +15,7 @@ test("docs/reference/env.md is what the schemas of all programs say", async () =
 
 test("every variable of every program says what it is for and what it accepts", async () => {
   for (const { program, shape } of await listProgramEnvs()) {
-    for (const variable of describeEnv(shape as z.ZodRawShape)) {
+    for (const variable of describeEnv(shape)) {
       const said = { about: expect.stringMatching(/\w{3}/), accepts: expect.stringMatching(/\w{2}/) };
       expect(variable, `${program} ${variable.name}`).toMatchObject(said);
     }

@@ -94,7 +94,9 @@ test("the consumer of the guide has its effect once, however often its job is de
     await publishOutboxEvent(tx, { ...event, payload: { model: "small" } });
   });
   const receipts = async (): Promise<string[]> =>
-    (await database.pool.query<{ outcome: string }>(`SELECT "outcome" FROM "OutboxReceipt" ORDER BY "outcome"`)).rows.map((row) => row.outcome);
+    (await database.pool.query<{ outcome: string }>(`SELECT "outcome" FROM "OutboxReceipt" ORDER BY "outcome"`)).rows.map(
+      (row) => row.outcome,
+    );
   await dispatcher.tick();
   await waitFor(async () => (await receipts()).length === 2, { timeoutMs: 30_000, what: "both receipts" });
   expect(await receipts()).toEqual(["dead", "done"]);
@@ -126,5 +128,7 @@ test("the guide's handler under withOutboxIdempotency runs once over two deliver
   await runExample(code);
   await runExample(code);
   expect(sent).toEqual([{ to: "ann" }]);
-  expect((await database.pool.query(`SELECT "consumer", "outcome" FROM "OutboxReceipt"`)).rows).toEqual([{ consumer: "mailer", outcome: "done" }]);
+  expect((await database.pool.query(`SELECT "consumer", "outcome" FROM "OutboxReceipt"`)).rows).toEqual([
+    { consumer: "mailer", outcome: "done" },
+  ]);
 });

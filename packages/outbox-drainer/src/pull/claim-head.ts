@@ -1,7 +1,7 @@
 import type { Queryable } from "@toolctrl/db/sql";
 import { MAX_INLINE_PAYLOAD_BYTES } from "@toolctrl/foundation/json";
 import { z } from "zod";
-import { claimedEventColumns, claimedEventSchema, type ClaimedEvent } from "../claimed-event.ts";
+import { CLAIMED_BODY, claimedColumns, claimedEventColumns, claimedEventsOf, type ClaimedEvent } from "../claimed-event.ts";
 import { isDue, isHead, lineIsFree } from "./line-tests.ts";
 
 export interface HeadRequest {
@@ -126,10 +126,10 @@ claimed AS (
   UPDATE "OutboxEvent" e
   SET "status" = 'PROCESSING', "lockToken" = $3::uuid, "claimMode" = 'pull', "attempts" = e."attempts" + 1,
       "lockedUntil" = clock_timestamp() + $2::float8 * interval '1 millisecond', "updatedAt" = clock_timestamp()
-  FROM found WHERE e."id" = found."id"
-  RETURNING ${claimedEventColumns("$5", true)}
+  WHERE e."id" = ANY (ARRAY(SELECT "id" FROM found))
+  RETURNING ${claimedColumns(true)}
 )
-SELECT progress.*, claimed.* FROM (
+SELECT progress.*, ${claimedEventColumns("$5")} FROM (
   SELECT EXISTS (SELECT 1 FROM mode) AS "open",
     COALESCE((SELECT "tenant" FROM turn), (SELECT "tenant" FROM walk ORDER BY "hop" DESC LIMIT 1)) AS "tenant",
     CASE WHEN (SELECT "id" FROM found) IS NULL THEN (SELECT "key" FROM heads ORDER BY "hop" DESC LIMIT 1) ELSE (SELECT "key" FROM found) END AS "key",
@@ -138,7 +138,7 @@ SELECT progress.*, claimed.* FROM (
       OR EXISTS (SELECT 1 FROM heads WHERE "hop" = ${MAX_HEADS_WALKED})
       OR EXISTS (SELECT 1 FROM walk WHERE walk."due" AND walk."hop" > (SELECT "hop" FROM turn) AND ${windowIsFull(`walk."tenant"`)})
     END AS "more"
-) progress LEFT JOIN claimed ON true`;
+) progress LEFT JOIN claimed ON true LEFT JOIN ${CLAIMED_BODY} ON true`;
 
 /** @throws the driver's error 23505 on "OutboxEvent_in_flight_key" when an older event of the line came back meanwhile: claim again. */
 export async function claimHead(db: Queryable, request: HeadRequest): Promise<HeadClaim> {
@@ -154,5 +154,6 @@ export async function claimHead(db: Queryable, request: HeadRequest): Promise<He
   if (!progress.open) return { kind: "closed" };
   const cursor = { tenant: progress.tenant ?? "", key: progress.key };
   if (progress.id === null) return { kind: "none", cursor, more: progress.more };
-  return { kind: "claimed", event: claimedEventSchema.parse(rows[0]), cursor };
+  const [event] = claimedEventsOf(rows);
+  return event === undefined ? { kind: "none", cursor, more: progress.more } : { kind: "claimed", event, cursor };
 }

@@ -8,6 +8,8 @@ export type DrainerMode = z.infer<typeof modeSchema>;
 
 /** Reads the one mode row; no lock, one page. */
 export async function readMode(db: Queryable): Promise<DrainerMode> {
-  const { rows } = await db.query<Record<string, unknown>>(`SELECT "mode", "desired", "epoch"::text AS "epoch" FROM "OutboxMode" WHERE "id" = 1`);
+  const { rows } = await db.query<Record<string, unknown>>(
+    `SELECT "mode", "desired", "epoch"::text AS "epoch" FROM "OutboxMode" WHERE "id" = 1`,
+  );
   return modeSchema.parse(rows[0]);
 }

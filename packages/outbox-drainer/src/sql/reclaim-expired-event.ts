@@ -1,6 +1,6 @@
 import { MAX_INLINE_PAYLOAD_BYTES } from "@toolctrl/foundation/json";
 import type { Queryable } from "@toolctrl/db/sql";
-import { claimedEventColumns, claimedEventSchema, type ClaimedEvent } from "../claimed-event.ts";
+import { CLAIMED_BODY, claimedColumns, claimedEventColumns, claimedEventsOf, type ClaimedEvent } from "../claimed-event.ts";
 
 /** `exhausted`: claimed as well, for its settlement as dead alone; its crash budget is spent. */
 export type Reclaim = { readonly kind: "none" } | { readonly kind: "claimed" | "exhausted"; readonly event: ClaimedEvent };
@@ -22,13 +22,16 @@ expired AS MATERIALIZED (
   WHERE EXISTS (SELECT 1 FROM mode) AND e."status" = 'PROCESSING' AND e."lockedUntil" <= (SELECT clock_timestamp())
   ORDER BY e."lockedUntil" LIMIT 1
   FOR UPDATE OF e SKIP LOCKED
+),
+claimed AS (
+  UPDATE "OutboxEvent" e
+  SET "crashes" = expired."crashes", "lockToken" = $4::uuid, "claimMode" = 'solo',
+      "lockedUntil" = clock_timestamp() + $3::float8 * interval '1 millisecond', "updatedAt" = clock_timestamp(),
+      "attempts" = e."attempts" + (expired."crashes" < $2)::int
+  FROM expired WHERE e."id" = expired."id"
+  RETURNING ${claimedColumns(keyed)}
 )
-UPDATE "OutboxEvent" e
-SET "crashes" = expired."crashes", "lockToken" = $4::uuid, "claimMode" = 'solo',
-    "lockedUntil" = clock_timestamp() + $3::float8 * interval '1 millisecond', "updatedAt" = clock_timestamp(),
-    "attempts" = e."attempts" + (expired."crashes" < $2)::int
-FROM expired WHERE e."id" = expired."id"
-RETURNING ${claimedEventColumns("$5", keyed)}`;
+SELECT ${claimedEventColumns("$5")} FROM claimed CROSS JOIN ${CLAIMED_BODY}`;
 const KEYED = statement(true);
 const UNKEYED = statement(false);
 
@@ -43,7 +46,6 @@ export async function reclaimExpiredEvent(
     request.lockToken,
     MAX_INLINE_PAYLOAD_BYTES,
   ]);
-  if (rows[0] === undefined) return { kind: "none" };
-  const event = claimedEventSchema.parse(rows[0]);
-  return { kind: event.crashes >= request.crashBudget ? "exhausted" : "claimed", event };
+  const [event] = claimedEventsOf(rows);
+  return event === undefined ? { kind: "none" } : { kind: event.crashes >= request.crashBudget ? "exhausted" : "claimed", event };
 }

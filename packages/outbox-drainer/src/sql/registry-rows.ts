@@ -20,7 +20,11 @@ const foreignSchema = z.object({ app: z.string(), host: z.string(), pid: z.numbe
  * Live processes on another queue than this one. Takes a transaction lock, so that of two processes that register at once and clash
  * one sees the other.
  */
-export async function findForeignQueues(tx: Queryable, queueBackend: string, queuePrefix: string): Promise<z.infer<typeof foreignSchema>[]> {
+export async function findForeignQueues(
+  tx: Queryable,
+  queueBackend: string,
+  queuePrefix: string,
+): Promise<z.infer<typeof foreignSchema>[]> {
   await tx.query(`SELECT pg_advisory_xact_lock(hashtextextended('toolctrl:register', 0))`);
   const { rows } = await tx.query<Record<string, unknown>>(
     `SELECT "app", "host", "pid", "queueBackend", "queuePrefix" FROM "OutboxDrainer"
@@ -36,7 +40,16 @@ VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, clock_timestamp() + $10::float8 * in
 ON CONFLICT ("id") DO UPDATE SET "aliveUntil" = EXCLUDED."aliveUntil"`;
 
 const valuesOf = (row: ProcessRow): unknown[] => [
-  row.id, row.app, row.host, row.pid, row.vote, row.drains, row.queueBackend, row.queuePrefix, row.queues, row.aliveMs,
+  row.id,
+  row.app,
+  row.host,
+  row.pid,
+  row.vote,
+  row.drains,
+  row.queueBackend,
+  row.queuePrefix,
+  row.queues,
+  row.aliveMs,
 ];
 
 /** Enters a process, and forgets those that ran out a day ago. */

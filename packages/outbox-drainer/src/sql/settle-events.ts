@@ -50,11 +50,26 @@ export function settleOneStatement(settlement: Settlement): { readonly text: str
   return { text: ONE, values: valuesOf(settlement) };
 }
 
+/** The same for claims that all end well and have one fence, as nearly all batches do: a third of the parameters, none of the cases. */
+const ALL_DONE = `
+UPDATE "OutboxEvent" e
+SET "status" = 'DONE', "lockedUntil" = NULL, "lockToken" = NULL, "claimMode" = NULL, "blocksLine" = false,
+    "processedAt" = clock_timestamp(), "updatedAt" = clock_timestamp()
+WHERE e."id" = ANY ($1::uuid[]) AND e."status" = 'PROCESSING' AND e."lockToken" = $2::uuid
+RETURNING e."id"`;
+
+const rowsSchema = z.array(z.object({ id: z.string() }));
+
 /** @returns the ids that were settled; the others' leases were lost. */
 export async function settleEvents(db: Queryable, settlements: readonly Settlement[]): Promise<Set<string>> {
-  if (settlements.length === 0) return new Set();
-  const rowsOfValues = settlements.map(valuesOf);
-  const columns = rowsOfValues[0]?.map((_value, column) => rowsOfValues.map((values) => values[column])) ?? [];
-  const { rows } = await db.query<{ id: string }>(MANY, columns);
-  return new Set(z.array(z.object({ id: z.string() })).parse(rows).map((row) => row.id));
+  const [first] = settlements;
+  if (first === undefined) return new Set();
+  const allDone = settlements.every((s) => s.outcome === "done" && s.lockToken === first.lockToken);
+  const { rows } = allDone ? await db.query(ALL_DONE, [settlements.map((s) => s.id), first.lockToken]) : await db.query(MANY, columnsOf(settlements));
+  return new Set(rowsSchema.parse(rows).map((row) => row.id));
+}
+
+function columnsOf(settlements: readonly Settlement[]): unknown[] {
+  const rows = settlements.map(valuesOf);
+  return rows[0]?.map((_value, column) => rows.map((values) => values[column])) ?? [];
 }

@@ -16,14 +16,21 @@ import type { Telemetry } from "../quiet.ts";
 import type { BenchServers } from "../servers.ts";
 
 const QUEUE = "outbox.notification";
-const CONCURRENCY = 50;
+const CONCURRENCY = 100;
 const POOL_MAX = 10;
 const CONSUMER = "notification-create";
 
 /** A handler that does nothing, under claim and receipt; and the same in a BullMQ worker alone. */
 export async function consumeCase(servers: BenchServers, operations: number, telemetry: Telemetry): Promise<BenchCase> {
   const database = await createDatabase({ url: servers.databaseUrl, poolMax: POOL_MAX, app: "bench" });
-  const backend = await createQueueBackend({ kind: "redis", redisUrl: servers.redisUrl, prefix: "{product}", attempts: ATTEMPTS, backoffMs: BACKOFF_MS, log: telemetry.log });
+  const backend = await createQueueBackend({
+    kind: "redis",
+    redisUrl: servers.redisUrl,
+    prefix: "{product}",
+    attempts: ATTEMPTS,
+    backoffMs: BACKOFF_MS,
+    log: telemetry.log,
+  });
   const store = createRedisStore({ url: servers.redisUrl, log: telemetry.log });
   const redis = new Redis(servers.redisUrl, { maxRetriesPerRequest: null });
   const jobs = Array.from({ length: operations }, (_, index) => jobOf(index));
@@ -54,13 +61,23 @@ function workerSide(servers: BenchServers, connection: Redis, jobs: readonly New
       await servers.emptyRedis();
       await queue.obliterate({ force: true });
       await servers.emptyTables("OutboxReceipt");
-      for (const chunk of chunksOf(jobs, BULK_SIZE)) await queue.addBulk(chunk.map(({ name, data, id }) => ({ name, data, opts: { jobId: id } })));
+      for (const chunk of chunksOf(jobs, BULK_SIZE))
+        await queue.addBulk(chunk.map(({ name, data, id }) => ({ name, data, opts: { jobId: id } })));
     },
     async run() {
       let runs = 0;
-      const worker = new Worker(QUEUE, async () => void (runs += 1), { connection, prefix: "{raw}", concurrency: CONCURRENCY, ...WORKER_RETENTION });
+      const worker = new Worker(QUEUE, async () => void (runs += 1), {
+        connection,
+        prefix: "{raw}",
+        concurrency: CONCURRENCY,
+        ...WORKER_RETENTION,
+      });
       worker.on("error", (error) => process.stderr.write(`${String(error)}\n`));
-      await untilDrained(() => runs, jobs.length, async () => (await queue.getActiveCount()) + (await queue.getWaitingCount()));
+      await untilDrained(
+        () => runs,
+        jobs.length,
+        async () => (await queue.getActiveCount()) + (await queue.getWaitingCount()),
+      );
       await worker.close();
     },
     verify: async () => undefined,
@@ -86,15 +103,22 @@ function consumerSide(servers: BenchServers, context: ConsumerContext & { backen
         return { kind: "done" };
       };
       const running = startConsumers({ ...context, consumers: [{ name: CONSUMER, queue: QUEUE, concurrency: CONCURRENCY, handle }] });
-      await untilDrained(() => runs, jobs.length, async () => {
-        const { active, waiting } = await context.backend.counts(QUEUE);
-        return active + waiting;
-      });
+      await untilDrained(
+        () => runs,
+        jobs.length,
+        async () => {
+          const { active, waiting } = await context.backend.counts(QUEUE);
+          return active + waiting;
+        },
+      );
       await running.close(5000);
     },
     async verify() {
-      const { rows } = await servers.admin.query<{ receipts: number }>(`SELECT count(*)::int AS receipts FROM "OutboxReceipt" WHERE "outcome" = 'done'`);
-      if (runs !== jobs.length || rows[0]?.receipts !== jobs.length) throw new Error(`expected ${jobs.length} runs and receipts, got ${runs} and ${rows[0]?.receipts}`);
+      const { rows } = await servers.admin.query<{ receipts: number }>(
+        `SELECT count(*)::int AS receipts FROM "OutboxReceipt" WHERE "outcome" = 'done'`,
+      );
+      if (runs !== jobs.length || rows[0]?.receipts !== jobs.length)
+        throw new Error(`expected ${jobs.length} runs and receipts, got ${runs} and ${rows[0]?.receipts}`);
     },
   };
 }

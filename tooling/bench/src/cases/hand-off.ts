@@ -20,7 +20,14 @@ const SETTINGS = { intervalMs: 1000, batchSize: BATCH_SIZE, concurrency: 10, max
 /** What is due, handed to BullMQ by the dispatcher's own tick; and the same jobs added by BullMQ alone. */
 export async function handOffCase(servers: BenchServers, operations: number, telemetry: Telemetry): Promise<BenchCase> {
   const database = await createDatabase({ url: servers.databaseUrl, poolMax: 10, app: "bench" });
-  const backend = await createQueueBackend({ kind: "redis", redisUrl: servers.redisUrl, prefix: "{product}", attempts: ATTEMPTS, backoffMs: BACKOFF_MS, log: telemetry.log });
+  const backend = await createQueueBackend({
+    kind: "redis",
+    redisUrl: servers.redisUrl,
+    prefix: "{product}",
+    attempts: ATTEMPTS,
+    backoffMs: BACKOFF_MS,
+    log: telemetry.log,
+  });
   const dispatcherOn = (queue: Pick<QueueBackend, "addAll" | "ping">): BatchDispatcher =>
     createBatchDispatcher({ pool: database.pool, router: createRouter(), backend: queue, settings: SETTINGS, ...telemetry });
   const jobs = await captureJobs(servers, operations, dispatcherOn);
@@ -42,7 +49,13 @@ export async function handOffCase(servers: BenchServers, operations: number, tel
   };
 }
 
-function dispatcherSide(servers: BenchServers, database: Database, backend: QueueBackend, dispatcher: BatchDispatcher, operations: number): Side {
+function dispatcherSide(
+  servers: BenchServers,
+  database: Database,
+  backend: QueueBackend,
+  dispatcher: BatchDispatcher,
+  operations: number,
+): Side {
   return {
     label: "batch dispatcher",
     async prepare() {
@@ -52,19 +65,26 @@ function dispatcherSide(servers: BenchServers, database: Database, backend: Queu
     },
     async run() {
       const report = await dispatcher.tick();
-      if (report.done !== operations) throw new Error(`expected ${operations} events to be handed off by one tick, got ${JSON.stringify(report)}`);
+      if (report.done !== operations)
+        throw new Error(`expected ${operations} events to be handed off by one tick, got ${JSON.stringify(report)}`);
     },
     async verify() {
-      const { rows } = await database.pool.query<{ left: number }>(`SELECT count(*)::int AS left FROM "OutboxEvent" WHERE "status" <> 'DONE'`);
+      const { rows } = await database.pool.query<{ left: number }>(
+        `SELECT count(*)::int AS left FROM "OutboxEvent" WHERE "status" <> 'DONE'`,
+      );
       const { waiting } = await backend.counts(QUEUE);
-      if (rows[0]?.left !== 0 || waiting !== operations) throw new Error(`expected ${operations} jobs and no open event, got ${waiting} and ${rows[0]?.left}`);
+      if (rows[0]?.left !== 0 || waiting !== operations)
+        throw new Error(`expected ${operations} jobs and no open event, got ${waiting} and ${rows[0]?.left}`);
     },
   };
 }
 
 function addBulkSide(servers: BenchServers, connection: Redis, jobs: readonly NewJob[]): Side {
   const queue = new Queue(QUEUE, { connection, prefix: "{raw}", defaultJobOptions: JOB_OPTIONS, streams: QUEUE_STREAMS });
-  const chunks = chunksOf(jobs.map(({ name, data, id }) => ({ name, data, opts: { jobId: id } })), BULK_SIZE);
+  const chunks = chunksOf(
+    jobs.map(({ name, data, id }) => ({ name, data, opts: { jobId: id } })),
+    BULK_SIZE,
+  );
   return {
     label: "BullMQ addBulk",
     async prepare() {
@@ -98,7 +118,11 @@ async function loadEvents(servers: BenchServers, operations: number): Promise<vo
 }
 
 /** The jobs the dispatcher makes, taken from it, so that both sides add the same. */
-async function captureJobs(servers: BenchServers, operations: number, dispatcherOn: (queue: Pick<QueueBackend, "addAll" | "ping">) => BatchDispatcher): Promise<NewJob[]> {
+async function captureJobs(
+  servers: BenchServers,
+  operations: number,
+  dispatcherOn: (queue: Pick<QueueBackend, "addAll" | "ping">) => BatchDispatcher,
+): Promise<NewJob[]> {
   await loadEvents(servers, operations);
   const jobs: NewJob[] = [];
   await dispatcherOn({

@@ -25,7 +25,9 @@ export async function publishCase(servers: BenchServers, operations: number): Pr
     prepare: () => servers.emptyTables("Notification", "OutboxEvent"),
     run: () => transact(work),
     async verify() {
-      const { rows } = await admin.query(`SELECT (SELECT count(*)::int FROM "Notification") AS rows, (SELECT count(*)::int FROM "OutboxEvent") AS events`);
+      const { rows } = await admin.query(
+        `SELECT (SELECT count(*)::int FROM "Notification") AS rows, (SELECT count(*)::int FROM "OutboxEvent") AS events`,
+      );
       expectCounts(rows[0], { rows: operations, events });
     },
   });
@@ -39,14 +41,25 @@ export async function publishCase(servers: BenchServers, operations: number): Pr
     baseline: side("business row alone", 0, async (tx) => void (await tx.notification.create({ data: businessRow() }))),
     product: side("business row + publishOutboxEvent", operations, async (tx) => {
       const row = await tx.notification.create({ data: businessRow() });
-      await publishOutboxEvent(tx, { tenantId: row.tenantId, type: "notification.message.create", payload: { recipientId: row.recipientId, title: row.title, body: row.body } });
+      await publishOutboxEvent(tx, {
+        tenantId: row.tenantId,
+        type: "notification.message.create",
+        payload: { recipientId: row.recipientId, title: row.title, body: row.body },
+      });
     }),
     close: () => database.close(),
   };
 }
 
 function businessRow(): Prisma.NotificationCreateInput {
-  return { tenantId: "acme", eventId: randomUUID(), eventType: "billing.invoice.paid", recipientId: "user-42", title: "Invoice 2041 was paid", body: "EUR 1,250.00 came in today." };
+  return {
+    tenantId: "acme",
+    eventId: randomUUID(),
+    eventType: "billing.invoice.paid",
+    recipientId: "user-42",
+    title: "Invoice 2041 was paid",
+    body: "EUR 1,250.00 came in today.",
+  };
 }
 
 function expectCounts(got: unknown, expected: Record<string, number>): void {
