@@ -10,6 +10,8 @@ export interface EventRow {
   readonly crashes: number;
   readonly lockToken: string | null;
   readonly lastErrorCode: string | null;
+  /** Moves with every write. */
+  readonly updatedAt: string;
 }
 
 /** Publishes events that become notifications, in one transaction; returns their ids. */
@@ -21,7 +23,7 @@ export async function publishNotifications(rig: Rig, count: number, scheduledAt?
 
 export async function readEvents(rig: Rig, ids: readonly string[]): Promise<EventRow[]> {
   const { rows } = await rig.database.pool.query<EventRow>(
-    `SELECT "status"::text AS "status", "attempts", "retries", "crashes", "lockToken", "lastErrorCode"
+    `SELECT "status"::text AS "status", "attempts", "retries", "crashes", "lockToken", "lastErrorCode", "updatedAt"::text AS "updatedAt"
      FROM "OutboxEvent" WHERE "id" = ANY($1) ORDER BY "position"`,
     [ids],
   );
