@@ -63,6 +63,22 @@ const QUERIES: Array<[index: string, sql: string]> = [
     `SELECT "id" FROM "Notification" WHERE "tenantId" = 'tenant-7' ORDER BY "createdAt" DESC LIMIT 20`,
   ],
   ["AuditEntry_eventId_effectEpoch_key", `SELECT "sequence" FROM "AuditEntry" WHERE "eventId" = '${ID}' AND "effectEpoch" = 0`],
+  ["Row_parentId_idx", `SELECT "id", "table" FROM "Row" WHERE "parentId" = ANY ('{${ID}}'::uuid[]) FOR UPDATE`],
+  [
+    "Row_tenantId_table_id_idx",
+    `SELECT "id" FROM "Row" WHERE "tenantId" = 'tenant-7' AND "table" = 'deal' AND "id" > '${ID}' ORDER BY "id" LIMIT 20`,
+  ],
+  ["RowField_lookupId_idx", `SELECT 1 FROM "RowField" WHERE "lookupId" = ANY ('{${ID}}'::uuid[])`],
+  ["Company_tenantId_nameKey_key", `SELECT "id" FROM "Company" WHERE "tenantId" = 'tenant-7' AND "nameKey" = 'company 7'`],
+  ["Contact_tenantId_contactKey_key", `SELECT "id" FROM "Contact" WHERE "tenantId" = 'tenant-7' AND "contactKey" = 'contact 7'`],
+  ["Opportunity_tenantId_number_key", `SELECT "id" FROM "Opportunity" WHERE "tenantId" = 'tenant-7' AND "number" = 7`],
+  ["Opportunity_sourceLeadId_idx", `SELECT 1 FROM "Opportunity" WHERE "sourceLeadId" = '${ID}' FOR KEY SHARE`],
+  ["Opportunity_tenantId_sourceLeadId_key", `SELECT "id" FROM "Opportunity" WHERE "tenantId" = 'tenant-7' AND "sourceLeadId" = '${ID}'`],
+  ["Opportunity_mergedIntoId_idx", `SELECT 1 FROM "Opportunity" WHERE "mergedIntoId" = ANY ('{${ID}}'::uuid[])`],
+  [
+    "OpportunityNote_opportunityId_createdAt_idx",
+    `SELECT "id" FROM "OpportunityNote" WHERE "opportunityId" = '${ID}' ORDER BY "createdAt"`,
+  ],
 ];
 
 const UUID = `lpad(to_hex(n), 32, '0')::uuid`;
@@ -93,6 +109,19 @@ INSERT INTO "Notification" ("id", "tenantId", "eventId", "eventType", "title", "
 SELECT ${UUID}, ${TENANT}, ${UUID}, 'a.b.c', 't', now() - n * interval '1 second' FROM generate_series(1, 3000) n;
 INSERT INTO "AuditEntry" ("tenantId", "sequence", "eventId", "entry", "previousHash", "hash", "createdAt")
 SELECT ${TENANT}, n, ${UUID}, '{}', repeat('a', 64), repeat('a', 64), now() FROM generate_series(1, 3000) n;
+INSERT INTO "Row" ("id", "tenantId", "table", "data") SELECT ${UUID}, ${TENANT}, 'deal', '{}' FROM generate_series(1, 3000) n;
+INSERT INTO "Row" ("id", "tenantId", "table", "level", "parentId", "data")
+SELECT gen_random_uuid(), ${TENANT}, 'line', 1, ${UUID}, '{}' FROM generate_series(1, 3000) n;
+INSERT INTO "RowField" ("rowId", "field", "lookupId", "appliedPosition") SELECT ${UUID}, 'f', ${UUID}, n FROM generate_series(1, 3000) n;
+INSERT INTO "Company" ("id", "tenantId", "name", "nameKey") SELECT ${UUID}, ${TENANT}, 'c', 'company ' || n FROM generate_series(1, 3000) n;
+INSERT INTO "Contact" ("id", "tenantId", "companyId", "name", "contactKey")
+SELECT ${UUID}, ${TENANT}, ${UUID}, 'c', 'contact ' || n FROM generate_series(1, 3000) n;
+INSERT INTO "Lead" ("id", "tenantId", "name") SELECT ${UUID}, ${TENANT}, 'l' FROM generate_series(1, 3000) n;
+INSERT INTO "Opportunity" ("id", "tenantId", "number", "name", "sourceLeadId", "contactId", "companyId")
+SELECT ${UUID}, ${TENANT}, n, 'o', ${UUID}, ${UUID}, ${UUID} FROM generate_series(1, 3000) n;
+INSERT INTO "Opportunity" ("id", "tenantId", "number", "name", "mergedIntoId", "mergedAt", "contactId", "companyId")
+SELECT gen_random_uuid(), ${TENANT}, n + 3000, 'o', ${UUID}, now(), ${UUID}, ${UUID} FROM generate_series(1, 3000) n;
+INSERT INTO "OpportunityNote" ("id", "opportunityId", "body") SELECT ${UUID}, ${UUID}, 'n' FROM generate_series(1, 3000) n;
 VACUUM ANALYZE`;
 
 let client: pg.Client;

@@ -20,8 +20,8 @@ CREATE TABLE "Row" (
   CONSTRAINT "Row_data_check" CHECK (jsonb_typeof("data") = 'object'),
   CONSTRAINT "Row_revision_check" CHECK ("revision" > 0)
 );
-CREATE INDEX "Row_parentId_idx" ON "Row" ("parentId", "id");
-COMMENT ON INDEX "Row_parentId_idx" IS 'cascade: the children of the rows just locked, WHERE parentId = ANY($1) ORDER BY id; the check of the foreign key';
+CREATE INDEX "Row_parentId_idx" ON "Row" ("parentId");
+COMMENT ON INDEX "Row_parentId_idx" IS 'cascade: the children of the rows just locked, WHERE parentId = ANY($1); the check of the foreign key';
 CREATE INDEX "Row_tenantId_table_id_idx" ON "Row" ("tenantId", "table", "id");
 COMMENT ON INDEX "Row_tenantId_table_id_idx" IS 'product: the rows of a table, WHERE tenantId = $1 AND table = $2 AND id > $3 ORDER BY id';
 
