@@ -42,7 +42,16 @@ describe("blocked", () => {
         mode: "batch",
         keyed: true,
         partial: false,
-        lines: [expect.objectContaining({ recordKey: "Lead/1", cause: "parked", headId: head, depth: 1, until: null, headErrorCode: "HTTP.NETWORK" })],
+        lines: [
+          expect.objectContaining({
+            recordKey: "Lead/1",
+            cause: "parked",
+            headId: head,
+            depth: 1,
+            until: null,
+            headErrorCode: "HTTP.NETWORK",
+          }),
+        ],
       },
     ]);
     const human = await cli("outbox", "blocked", "--tenant", "acme");
@@ -55,9 +64,14 @@ describe("blocked", () => {
 describe("skip", () => {
   test("lets the line go on, and a second time is refused with exit code 4", async () => {
     const head = await seedDeadHead("1", true);
-    expect((await cli("outbox", "skip", head, "--dry-run", "--json")).json()).toMatchObject({ events: [{ id: head, outcome: "would-skip" }] });
+    expect((await cli("outbox", "skip", head, "--dry-run", "--json")).json()).toMatchObject({
+      events: [{ id: head, outcome: "would-skip" }],
+    });
     const first = await cli("outbox", "skip", head, "--actor", "ann", "--reason", "never", "--json");
-    expect([first.code, first.json()]).toEqual([0, expect.objectContaining({ action: "skip", events: [expect.objectContaining({ outcome: "skipped" })] })]);
+    expect([first.code, first.json()]).toEqual([
+      0,
+      expect.objectContaining({ action: "skip", events: [expect.objectContaining({ outcome: "skipped" })] }),
+    ]);
     expect((await cli("outbox", "blocked", "--json")).json()).toMatchObject({ lines: [] });
     const second = await cli("outbox", "skip", head, "--json");
     expect([second.code, second.json()]).toEqual([4, { error: expect.objectContaining({ code: "DB.EVENT_STATE" }) }]);

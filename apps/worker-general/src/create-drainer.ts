@@ -61,8 +61,12 @@ export function createDrainer(env: WorkerGeneralEnv, deps: DrainerDeps): Drainer
       drainers.start();
       return {
         async close(graceMs) {
-          // Both at once: a listener that hangs must not take the drainer's time.
-          await Promise.all([wakeups?.close(), drainers.close(graceMs).finally(() => attempts.close())]);
+          try {
+            // Both at once: a listener that hangs must not take the drainer's time.
+            await Promise.all([wakeups?.close(), drainers.close(graceMs)]);
+          } finally {
+            await attempts.close();
+          }
         },
       };
     },
@@ -82,7 +86,13 @@ function drainsNothing(log: Logger): DrainerOfProcess {
 function factoriesOf(env: WorkerGeneralEnv, deps: DrainerDeps, attempts: Attempts): DrainerFactories {
   const settings = settingsOf(env);
   return {
-    batch: () => createBatchDispatcher({ ...deps, pool: deps.database.pool, attempts, settings: { ...settings, batchSize: env.OUTBOX_DISPATCH_BATCH_SIZE } }),
+    batch: () =>
+      createBatchDispatcher({
+        ...deps,
+        pool: deps.database.pool,
+        attempts,
+        settings: { ...settings, batchSize: env.OUTBOX_DISPATCH_BATCH_SIZE },
+      }),
     pull: () => createPullWorkers({ ...deps, attempts, settings }),
   };
 }

@@ -77,7 +77,9 @@ export interface JobView {
 }
 
 /** What the queue's server does with keys when its memory is full; `null` where it keeps no keys in memory. */
-export type EvictionPolicy = { readonly kind: "known"; readonly policy: string | null } | { readonly kind: "unknown"; readonly why: string };
+export type EvictionPolicy =
+  | { readonly kind: "known"; readonly policy: string | null }
+  | { readonly kind: "unknown"; readonly why: string };
 
 /** BullMQ on Redis or on Postgres, behind one port. Every call settles within a bound, whatever the server does. */
 export interface QueueBackend {

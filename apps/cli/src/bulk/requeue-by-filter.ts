@@ -66,7 +66,9 @@ export async function requeueByFilter(
 
 function warnOfPreview(io: Io, preview: MatchPreview, replayConsumer: string | null): void {
   if (preview.mayFollowYounger > 0)
-    io.err.write(`warning: ${count(preview.mayFollowYounger, "event")} can follow younger events of the same record; parked ones keep their place\n`);
+    io.err.write(
+      `warning: ${count(preview.mayFollowYounger, "event")} can follow younger events of the same record; parked ones keep their place\n`,
+    );
   for (const { consumer, events } of preview.receipts) {
     const fate = consumer === replayConsumer ? "repeats its effect" : "stays suppressed";
     io.err.write(`warning: ${consumer} has a receipt of ${count(events, "event")} and ${fate} there\n`);

@@ -36,7 +36,11 @@ export function registerOutboxBlocked(parent: Command, registrar: Registrar): vo
 function describe(io: Io, found: BlockedLines): string {
   if (!found.keyed) return "This database has no record keys yet, so no event waits for another: `toolctrl-cli db migrate`.";
   if (found.lines.length === 0) return "No event waits for an older one of its record.";
-  const text = table(io, ["CAUSE", "RECORD", "TENANT", "HEAD", "TYPE", "AGE", "WAITING", "UNTIL", "ERROR"], found.lines.map((line) => row(io, line)));
+  const text = table(
+    io,
+    ["CAUSE", "RECORD", "TENANT", "HEAD", "TYPE", "AGE", "WAITING", "UNTIL", "ERROR"],
+    found.lines.map((line) => row(io, line)),
+  );
   return [
     text,
     ...(found.mode === "batch" ? ["", "The batch dispatcher runs: it does not hold these events back, pull workers would."] : []),

@@ -71,7 +71,8 @@ function describe(io: Io, stats: OutboxStats): string {
 }
 
 function describeMode({ mode }: OutboxStats): string {
-  const change = mode.mode === mode.desired ? "" : `, changing to ${mode.desired}: nobody claims until ${count(mode.openClaims, "earlier claim")} ended`;
+  const change =
+    mode.mode === mode.desired ? "" : `, changing to ${mode.desired}: nobody claims until ${count(mode.openClaims, "earlier claim")} ended`;
   return [`Drainer ${mode.mode} (epoch ${mode.epoch})${change}.`, ...mode.whyNotPull.map((reason) => `  not pull: ${reason}`)].join("\n");
 }
 

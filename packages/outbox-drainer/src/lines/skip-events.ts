@@ -43,7 +43,9 @@ export async function skipEvents(deps: { pool: Database["pool"] }, request: Skip
 /** Why an event cannot be skipped, or null when it can. */
 export function whyNotSkip({ status, blocksLine }: Pick<EventState, "status" | "blocksLine">): string | null {
   if (status !== "FAILED") return `expected the event to be FAILED, got ${status}`;
-  return blocksLine ? null : "expected the event to hold its line, but nothing waits for it: its route does not park, or it was skipped before";
+  return blocksLine
+    ? null
+    : "expected the event to hold its line, but nothing waits for it: its route does not park, or it was skipped before";
 }
 
 function refused(state: EventState): EventOutcome {

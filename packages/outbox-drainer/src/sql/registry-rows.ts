@@ -76,7 +76,10 @@ export async function hasBlockersColumn(db: Queryable): Promise<boolean> {
 
 /** Enters what keeps a process from running pull workers; writes only what has changed. */
 export async function reportBlockers(db: Queryable, id: string, blockers: readonly string[] | null): Promise<void> {
-  await db.query(`UPDATE "OutboxDrainer" SET "blockers" = $2::text[] WHERE "id" = $1 AND "blockers" IS DISTINCT FROM $2::text[]`, [id, blockers]);
+  await db.query(`UPDATE "OutboxDrainer" SET "blockers" = $2::text[] WHERE "id" = $1 AND "blockers" IS DISTINCT FROM $2::text[]`, [
+    id,
+    blockers,
+  ]);
 }
 
 export async function deleteProcess(db: Queryable, id: string): Promise<void> {

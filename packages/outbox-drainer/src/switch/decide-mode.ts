@@ -26,7 +26,8 @@ export function decideMode(voters: readonly Voter[], current: DrainerMode["desir
   if (voters.length === 0) return { desired: current, reasons: ["no live process drains"] };
   const byReason = new Map<string, string[]>();
   for (const voter of voters) {
-    for (const reason of objectionsOf(voter)) byReason.set(reason, [...(byReason.get(reason) ?? []), `${voter.app} ${voter.host}:${voter.pid}`]);
+    for (const reason of objectionsOf(voter))
+      byReason.set(reason, [...(byReason.get(reason) ?? []), `${voter.app} ${voter.host}:${voter.pid}`]);
   }
   const reasons = [...byReason].map(([reason, who]) => `${reason} (${shown(who)})`).sort();
   return { desired: reasons.length === 0 ? "pull" : "batch", reasons };

@@ -43,7 +43,10 @@ export function createDrainerSlot(drainers: DrainerFactories, options: SlotOptio
     const ended = drainer
       .close(leaveMs)
       .catch((error: unknown) => {
-        log.warn({ mode, error: describeError(error) }, "the drainer that was switched off has not ended in time: its claims are left to their leases");
+        log.warn(
+          { mode, error: describeError(error) },
+          "the drainer that was switched off has not ended in time: its claims are left to their leases",
+        );
         letGo(since);
       })
       .finally(() => leaving.delete(drainer));

@@ -23,7 +23,8 @@ export function createSwitchVoice(log: Logger): SwitchVoice {
   return {
     moved(what, { mode, decision }) {
       const told = { ...row(mode), reasons: decision.reasons };
-      if (what === "desired") log.info(told, `the drainers are to change to ${mode.desired}: nobody claims until earlier claims have ended`);
+      if (what === "desired")
+        log.info(told, `the drainers are to change to ${mode.desired}: nobody claims until earlier claims have ended`);
       else log.info(told, `the drainer is ${mode.mode} now`);
     },
     say({ mode, decision, blockers, notes, openClaims }) {

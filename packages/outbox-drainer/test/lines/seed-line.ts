@@ -23,7 +23,15 @@ export async function seedLine(
          CASE $7 WHEN 'in-flight' THEN clock_timestamp() + interval '1 minute' WHEN 'expired' THEN clock_timestamp() - interval '1 second' END,
          CASE WHEN $5 = 'PROCESSING' THEN gen_random_uuid() END, CASE WHEN $5 = 'PROCESSING' THEN 'pull' END,
          CASE WHEN $7 IN ('parked', 'dead', 'backoff') THEN 'HTTP.NETWORK' END, CASE WHEN $7 = 'done' THEN clock_timestamp() END)`,
-      [id, options.tenantId ?? "acme", options.type ?? "record.lead.updated", recordId, STATUS[state], !["dead", "done"].includes(state), state],
+      [
+        id,
+        options.tenantId ?? "acme",
+        options.type ?? "record.lead.updated",
+        recordId,
+        STATUS[state],
+        !["dead", "done"].includes(state),
+        state,
+      ],
     );
   }
   return ids;

@@ -25,7 +25,9 @@ describe("skip", () => {
 
   test("refuses every event that is not parked, and changes nothing of it", async () => {
     const { pool } = await openDatabase();
-    const ids = (await Promise.all((["due", "in-flight", "dead", "done"] as const).map((state, n) => seedLine(pool, String(n), [state])))).flat();
+    const ids = (
+      await Promise.all((["due", "in-flight", "dead", "done"] as const).map((state, n) => seedLine(pool, String(n), [state])))
+    ).flat();
     const image = async (): Promise<unknown> => (await pool.query(`SELECT * FROM "OutboxEvent" ORDER BY "id"`)).rows;
     const before = await image();
     const missing = randomUUID();
@@ -44,7 +46,7 @@ describe("skip", () => {
     const { pool } = await openDatabase();
     const [head = ""] = await seedLine(pool, "1", ["parked", "due"]);
     const reports = await Promise.all(["ann", "bob"].map((actor) => skipEvents({ pool }, { ids: [head], actor })));
-    expect(reports.map((report) => report.events[0]?.outcome).sort()).toEqual(["refused", "skipped"]);
+    expect(new Set(reports.map((report) => report.events[0]?.outcome))).toEqual(new Set(["refused", "skipped"]));
   });
 });
 

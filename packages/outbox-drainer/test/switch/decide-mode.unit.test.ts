@@ -26,7 +26,10 @@ describe("the mode that live processes ask for", () => {
   });
 
   test("names every reason once, with the processes that give it", () => {
-    const { reasons } = decideMode([1, 2, 3, 4, 5].map((pid) => voter({ pid, vote: "false", blockers: ["red"] })), "batch");
+    const { reasons } = decideMode(
+      [1, 2, 3, 4, 5].map((pid) => voter({ pid, vote: "false", blockers: ["red"] })),
+      "batch",
+    );
     expect(reasons).toEqual([
       "OUTBOX_PULL_WORKER=false (worker-general a:1, worker-general a:2, worker-general a:3 and 2 more)",
       "red (worker-general a:1, worker-general a:2, worker-general a:3 and 2 more)",
@@ -34,7 +37,8 @@ describe("the mode that live processes ask for", () => {
   });
 
   test("stays what it is while nobody is registered", () => {
-    for (const mode of ["batch", "pull"] as const) expect(decideMode([], mode)).toEqual({ desired: mode, reasons: ["no live process drains"] });
+    for (const mode of ["batch", "pull"] as const)
+      expect(decideMode([], mode)).toEqual({ desired: mode, reasons: ["no live process drains"] });
   });
 
   test("is the same in whatever order the processes are read, and whatever it was before", () => {
@@ -51,7 +55,7 @@ describe("the mode that live processes ask for", () => {
     fc.assert(
       fc.property(voters, (all) => {
         const forwards = decideMode(all, "batch");
-        expect(decideMode([...all].reverse(), "pull").desired).toBe(forwards.desired);
+        expect(decideMode(all.toReversed(), "pull").desired).toBe(forwards.desired);
         expect(forwards.desired === "pull").toBe(all.every(({ vote, blockers }) => vote === "true" && blockers?.length === 0));
       }),
     );

@@ -35,7 +35,17 @@ void runUntilSignal(
       },
     ]);
     const metrics = createMetrics({ processMetrics: false });
-    const shared = { database, pool, backend, router: createRouter(), effects, metrics, alerts: createAlerts({ app: "drainer", log }), log, settings: SETTINGS };
+    const shared = {
+      database,
+      pool,
+      backend,
+      router: createRouter(),
+      effects,
+      metrics,
+      alerts: createAlerts({ app: "drainer", log }),
+      log,
+      settings: SETTINGS,
+    };
     const attempts = createAttempts(shared);
     const drainers = createDrainerSwitch({
       db: pool,
@@ -48,7 +58,8 @@ void runUntilSignal(
       log,
     });
     drainers.start();
-    scope.add("drainers", { close: (graceMs) => drainers.close(graceMs).finally(() => attempts.close()) });
+    scope.add("attempts", { close: () => attempts.close() });
+    scope.add("drainers", drainers);
     process.stdout.write("drains\n");
   },
   { graceMs: 8000, log },

@@ -17,7 +17,14 @@ interface Lines {
 
 function logLines(): Lines {
   const all: string[] = [];
-  return { all, log: createLogger({ app: "test", level: "info", destination: { write: (line: string) => void all.push((JSON.parse(line) as { msg: string }).msg) } }) };
+  return {
+    all,
+    log: createLogger({
+      app: "test",
+      level: "info",
+      destination: { write: (line: string) => void all.push((JSON.parse(line) as { msg: string }).msg) },
+    }),
+  };
 }
 
 interface Options {
@@ -55,7 +62,8 @@ async function processOn(database: Database, options: Options = {}) {
     metrics,
     log,
   });
-  const running = async (): Promise<string[]> => [...(await metrics.text()).matchAll(/^drainer_mode\{mode="(\w+)"\} 1$/gm)].map(([, mode]) => mode ?? "");
+  const running = async (): Promise<string[]> =>
+    [...(await metrics.text()).matchAll(/^drainer_mode\{mode="(\w+)"\} 1$/gm)].map(([, mode]) => mode ?? "");
   return { drainers, told, lines: all, running, registered };
 }
 
@@ -150,7 +158,9 @@ describe("a process that votes against pull workers", () => {
     for (let tick = 0; tick < 3; tick += 1) await drainers.tick();
     expect(await modeOf(database.pool)).toBe("batch@1");
     expect([told, await running()]).toEqual([["start batch"], ["batch"]]);
-    expect(lines).toEqual([expect.stringMatching(/^pull workers are off: OUTBOX_PULL_WORKER=false \(worker-general .+\); no rollout gate yet/)]);
+    expect(lines).toEqual([
+      expect.stringMatching(/^pull workers are off: OUTBOX_PULL_WORKER=false \(worker-general .+\); no rollout gate yet/),
+    ]);
   });
 
   test("runs the pull workers that another one's row names, until the row is moved", async () => {

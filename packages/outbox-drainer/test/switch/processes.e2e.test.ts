@@ -32,7 +32,9 @@ async function install(): Promise<Installation> {
 async function kill(database: Database, child: ChildHandle): Promise<void> {
   child.kill("SIGKILL");
   await child.waitForExit();
-  await database.pool.query(`UPDATE "OutboxDrainer" SET "aliveUntil" = clock_timestamp() - interval '1 second' WHERE "pid" = $1`, [child.pid]);
+  await database.pool.query(`UPDATE "OutboxDrainer" SET "aliveUntil" = clock_timestamp() - interval '1 second' WHERE "pid" = $1`, [
+    child.pid,
+  ]);
 }
 
 async function untilMode(database: Database, mode: "batch" | "pull"): Promise<void> {
@@ -69,10 +71,16 @@ describe.each([
     await database.pool.query(`UPDATE "OutboxEvent" SET "scheduledAt" = clock_timestamp() WHERE "status" = 'PENDING'`);
     stopped.kill("SIGCONT");
     await stopped.waitForLine(/^resumed$/);
-    await waitFor(async () => (await loggedClaims(database.pool)).length > claims.length, { what: "a claim under the new mode", timeoutMs: 20_000 });
+    await waitFor(async () => (await loggedClaims(database.pool)).length > claims.length, {
+      what: "a claim under the new mode",
+      timeoutMs: 20_000,
+    });
     const later = (await loggedClaims(database.pool)).slice(claims.length);
     expect(findBreaches(await loggedClaims(database.pool))).toEqual([]);
-    expect(later.every((claim) => claim.epoch >= Number(epoch)), JSON.stringify(later[0])).toBe(true);
+    expect(
+      later.every((claim) => claim.epoch >= Number(epoch)),
+      JSON.stringify(later[0]),
+    ).toBe(true);
   });
 });
 
@@ -96,7 +104,12 @@ interface Member {
 }
 
 /** Ends some of the processes, all that would vote against `target` among them, and starts others, so that the votes ask for `target`. */
-async function reshuffle({ database, start }: Installation, members: readonly Member[], target: "batch" | "pull", random: () => number): Promise<Member[]> {
+async function reshuffle(
+  { database, start }: Installation,
+  members: readonly Member[],
+  target: "batch" | "pull",
+  random: () => number,
+): Promise<Member[]> {
   const leaving = members.filter(({ vote }) => random() < 0.2 || (target === "pull" && vote !== "true"));
   if (leaving.length === 0 && members[0] !== undefined) leaving.push(members[0]);
   const staying = members.filter((member) => !leaving.includes(member));
@@ -115,30 +128,37 @@ async function reshuffle({ database, start }: Installation, members: readonly Me
   return [...staying, ...(await Promise.all(starts))];
 }
 
-test("ten processes with mixed votes, killed, stopped and restarted at random, never have both drainers claiming", { timeout: 240_000 }, async () => {
-  const seed = Number(process.env["SWITCH_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
-  process.stdout.write(`SWITCH_SEED=${seed}\n`);
-  const random = randomFrom(seed);
-  const installation = await install();
-  const { database } = installation;
-  let members: Member[] = [];
-  for (let round = 0; round < ROUNDS; round += 1) {
-    const target = round % 2 === 0 ? "pull" : "batch";
-    await insertEvents(database, 40);
-    members = await reshuffle(installation, members, target, random);
-    const paused = members[Math.floor(random() * members.length)];
-    paused?.child.kill("SIGSTOP");
-    await untilMode(database, target);
-    const before = (await loggedClaims(database.pool)).length;
-    await insertEvents(database, 40, { type: "record.lead.updated" });
-    await waitFor(async () => (await loggedClaims(database.pool)).length >= before + 20, { what: `claims as ${target} (seed ${seed})`, timeoutMs: 30_000 });
-    paused?.child.kill("SIGCONT");
-  }
-  await untilAllDone(database);
-  const claims = await loggedClaims(database.pool);
-  expect(findBreaches(claims), `seed ${seed}`).toEqual([]);
-  const epochsOf = (mode: string): number => new Set(claims.filter((claim) => claim.mode === mode).map((claim) => claim.epoch)).size;
-  expect([epochsOf("pull") >= 3, epochsOf("batch") >= 2], `seed ${seed}`).toEqual([true, true]);
-  const { rows } = await database.pool.query(`SELECT "eventId" FROM "Mark" GROUP BY 1 HAVING count(*) > 1`);
-  expect(rows, "effects that happened twice").toEqual([]);
-});
+test(
+  "ten processes with mixed votes, killed, stopped and restarted at random, never have both drainers claiming",
+  { timeout: 240_000 },
+  async () => {
+    const seed = Number(process.env["SWITCH_SEED"] ?? Math.floor(Math.random() * 2 ** 31));
+    process.stdout.write(`SWITCH_SEED=${seed}\n`);
+    const random = randomFrom(seed);
+    const installation = await install();
+    const { database } = installation;
+    let members: Member[] = [];
+    for (let round = 0; round < ROUNDS; round += 1) {
+      const target = round % 2 === 0 ? "pull" : "batch";
+      await insertEvents(database, 40);
+      members = await reshuffle(installation, members, target, random);
+      const paused = members[Math.floor(random() * members.length)];
+      paused?.child.kill("SIGSTOP");
+      await untilMode(database, target);
+      const before = (await loggedClaims(database.pool)).length;
+      await insertEvents(database, 40, { type: "record.lead.updated" });
+      await waitFor(async () => (await loggedClaims(database.pool)).length >= before + 20, {
+        what: `claims as ${target} (seed ${seed})`,
+        timeoutMs: 30_000,
+      });
+      paused?.child.kill("SIGCONT");
+    }
+    await untilAllDone(database);
+    const claims = await loggedClaims(database.pool);
+    expect(findBreaches(claims), `seed ${seed}`).toEqual([]);
+    const epochsOf = (mode: string): number => new Set(claims.filter((claim) => claim.mode === mode).map((claim) => claim.epoch)).size;
+    expect([epochsOf("pull") >= 3, epochsOf("batch") >= 2], `seed ${seed}`).toEqual([true, true]);
+    const { rows } = await database.pool.query(`SELECT "eventId" FROM "Mark" GROUP BY 1 HAVING count(*) > 1`);
+    expect(rows, "effects that happened twice").toEqual([]);
+  },
+);

@@ -20,7 +20,11 @@ test("a shadow names what pull workers would hold back, each time once, and clai
   const image = async (): Promise<unknown> => (await pool.query(`SELECT * FROM "OutboxEvent" ORDER BY "position"`)).rows;
   const before = await image();
   const said: Array<{ msg: string; held?: unknown[] }> = [];
-  const log = createLogger({ app: "test", level: "info", destination: { write: (line: string) => void said.push(JSON.parse(line) as { msg: string }) } });
+  const log = createLogger({
+    app: "test",
+    level: "info",
+    destination: { write: (line: string) => void said.push(JSON.parse(line) as { msg: string }) },
+  });
   const metrics = createMetrics({ processMetrics: false });
   const shadow = createShadow({ db: pool, metrics, log });
   // With every row locked by somebody else it would wait, if it asked for a lock.
@@ -40,7 +44,9 @@ test("a shadow names what pull workers would hold back, each time once, and clai
     ].toSorted(byId),
   );
   const text = await metrics.text();
-  const counted = Object.fromEntries([...text.matchAll(/^outbox_shadow_events_total\{outcome="([\w-]+)"\} (\d+)$/gm)].map((found) => [found[1], Number(found[2])]));
+  const counted = Object.fromEntries(
+    [...text.matchAll(/^outbox_shadow_events_total\{outcome="([\w-]+)"\} (\d+)$/gm)].map((found) => [found[1], Number(found[2])]),
+  );
   expect(counted).toEqual({ claim: 6, "behind-due": 2, "behind-parked": 2, "behind-backoff": 2, "behind-in-flight": 2 });
 });
 
@@ -50,7 +56,13 @@ function byId(a: unknown, b: unknown): number {
 
 test("what the shadow says would be claimed is what pull workers then claim", async () => {
   const { pool } = await openDatabase();
-  for (const [record, states] of Object.entries({ a: ["due", "due"], b: ["backoff", "due"], c: ["parked", "due"], d: ["dead", "due"], e: ["done", "due", "due"] } as const))
+  for (const [record, states] of Object.entries({
+    a: ["due", "due"],
+    b: ["backoff", "due"],
+    c: ["parked", "due"],
+    d: ["dead", "due"],
+    e: ["done", "due", "due"],
+  } as const))
     await seedLine(pool, record, states);
   const foreseen = (await compareClaims(pool)).filter(({ outcome }) => outcome === "claim").map(({ id }) => id);
   await pool.query(`UPDATE "OutboxMode" SET "mode" = 'pull', "desired" = 'pull'`);

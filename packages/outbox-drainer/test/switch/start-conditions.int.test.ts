@@ -25,7 +25,10 @@ describe("record keys", () => {
   test.each([
     [`ALTER TABLE "OutboxEvent" ${NOT_VALID}`, [expect.stringContaining("backfill-record-key")]],
     [`DROP INDEX "OutboxEvent_in_flight_key"`, [expect.stringContaining("index of record lines")]],
-    [`UPDATE pg_index SET indisvalid = false WHERE indexrelid = '"OutboxEvent_line_idx"'::regclass`, [expect.stringContaining("index of record lines")]],
+    [
+      `UPDATE pg_index SET indisvalid = false WHERE indexrelid = '"OutboxEvent_line_idx"'::regclass`,
+      [expect.stringContaining("index of record lines")],
+    ],
     [
       `DROP TRIGGER "OutboxEvent_recordKey" ON "OutboxEvent"; ALTER TABLE "OutboxEvent" DROP COLUMN "recordKey"`,
       [expect.stringContaining(`no "recordKey"`)],
@@ -64,7 +67,10 @@ describe("the eviction policy of Redis", () => {
 
   test("holds nothing back where nobody may ask for it, and that is said", async () => {
     const silent = await startedRedis("--user", "default", "on", "nopass", "~*", "&*", "+@all", "-config", "-info");
-    expect(await (await checkOn(silent.url))()).toEqual({ blockers: [], notes: [expect.stringContaining("eviction policy of Redis is unknown")] });
+    expect(await (await checkOn(silent.url))()).toEqual({
+      blockers: [],
+      notes: [expect.stringContaining("eviction policy of Redis is unknown")],
+    });
   });
 
   test("stays what it was while Redis is away", async () => {

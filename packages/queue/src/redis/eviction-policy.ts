@@ -7,7 +7,7 @@ import type { EvictionPolicy } from "../port.ts";
  * nobody can know, which is an answer and no failure.
  */
 export async function readEvictionPolicy(redis: Pick<Redis, "config" | "info">): Promise<EvictionPolicy> {
-  const asked = await answerOf(async () => ((await redis.config("GET", "maxmemory-policy")) as string[])[1]);
+  const asked = await answerOf(async () => (await redis.config("GET", "maxmemory-policy"))[1]);
   if (asked.policy !== undefined) return { kind: "known", policy: asked.policy };
   const told = await answerOf(async () => /^maxmemory_policy:(\S+)/m.exec(await redis.info("memory"))?.[1]);
   if (told.policy !== undefined) return { kind: "known", policy: told.policy };
