@@ -39,5 +39,6 @@ export function createEffects(effects: readonly AfterSaveEffect[]): EffectsOf {
     if (names.has(name)) throw new TypeError(`expected each effect to have a name of its own, got ${name} twice`);
     names.add(name);
   }
-  return (eventType) => effects.filter(({ on }) => on.some((type) => (type.endsWith(".") ? eventType.startsWith(type) : eventType === type)));
+  return (eventType) =>
+    effects.filter(({ on }) => on.some((type) => (type.endsWith(".") ? eventType.startsWith(type) : eventType === type)));
 }

@@ -58,7 +58,8 @@ async function seed(db: Database, seeds: readonly Seed[]): Promise<Made[]> {
 /** The rule, said once more: the oldest stays, then the smaller number. */
 function keptOf(made: readonly Made[], lead: number): Made {
   const [kept] = made.filter((one) => one.lead === lead).toSorted((a, b) => b.age - a.age || a.number - b.number);
-  return kept ?? expect.unreachable();
+  if (kept === undefined) throw new Error(`expected lead ${lead} to have an opportunity, got none`);
+  return kept;
 }
 
 const STATE = `SELECT o."id", o."number"::int AS "number", o."sourceLeadId" AS "lead", o."mergedIntoId" AS "into", o."mergedAt" IS NOT NULL AS "merged",

@@ -43,6 +43,19 @@ describe("a change of a row", () => {
     expect(await publishedEvents(db)).toHaveLength(1);
   });
 
+  test("through the root client is refused before it writes", async () => {
+    const db = await openDatabase();
+    const row = await create(db, "deal", "A");
+    const root = db.prisma as unknown as Prisma.TransactionClient;
+    const attempts = [
+      () => rowCreate(root, { tenantId: TENANT, table: "deal", data: {} }),
+      () => rowUpdate(root, { ...row, data: { name: "B" } }),
+      () => rowDelete(root, row),
+    ];
+    for (const attempt of attempts) expect(await rejection(attempt())).toMatchObject({ code: "PUBLISH.ROOT_CLIENT" });
+    expect(await rowsOf(db, `SELECT "data" FROM "Row"`)).toEqual([{ data: { name: "A" } }]);
+  });
+
   test("made by 20 writers at once leaves every update, and events in the order of the revisions", async () => {
     const db = await openDatabase(20);
     const row = await create(db, "deal", "A");

@@ -1,8 +1,9 @@
 import type { Prisma } from "@toolctrl/db/client";
-import { publishOutboxEvent } from "@toolctrl/db/outbox";
+import { assertOutboxTransaction, publishOutboxEvent } from "@toolctrl/db/outbox";
 import { findOrCreateCompany } from "./find-or-create-company.ts";
 import { findOrCreateContact } from "./find-or-create-contact.ts";
 import { lockLead, type LockedLead } from "./lock-lead.ts";
+import type { TransactionClient } from "../transaction-client.ts";
 
 export interface Conversion {
   readonly leadId: string;
@@ -24,7 +25,8 @@ const MARK = `UPDATE "Lead" SET "status" = 'converted', "contactId" = $2::uuid, 
  * Locks are taken in one order by everybody: lead, company, contact.
  * @throws CodedError `LEAD.NOT_FOUND`, `LEAD.CONFLICT`, `PUBLISH.ROOT_CLIENT`
  */
-export async function convertLead(tx: Prisma.TransactionClient, key: { tenantId: string; leadId: string }): Promise<Conversion> {
+export async function convertLead(tx: TransactionClient, key: { tenantId: string; leadId: string }): Promise<Conversion> {
+  assertOutboxTransaction(tx);
   const lead = await lockLead(tx, key);
   const done = conversionOf(lead);
   if (done !== null) return done;

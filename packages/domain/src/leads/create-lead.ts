@@ -1,8 +1,8 @@
-import type { Prisma } from "@toolctrl/db/client";
-import { publishOutboxEvent } from "@toolctrl/db/outbox";
+import { assertOutboxTransaction, publishOutboxEvent } from "@toolctrl/db/outbox";
 import { CodedError } from "@toolctrl/foundation/errors";
 import { uuidv7 } from "uuidv7";
 import { parseAddress } from "../emails/parse-address.ts";
+import type { TransactionClient } from "../transaction-client.ts";
 
 const MAX_NAME_LENGTH = 200;
 
@@ -18,11 +18,12 @@ export interface NewLead {
  * Adds a lead, and publishes `record.lead.created` in the same transaction. @returns its id
  * @throws CodedError `LEAD.ARGUMENT`, `MAIL.ADDRESS`, `PUBLISH.ROOT_CLIENT`
  */
-export async function createLead(tx: Prisma.TransactionClient, input: NewLead): Promise<string> {
+export async function createLead(tx: TransactionClient, input: NewLead): Promise<string> {
   const { tenantId } = input;
   const name = checkName(input.name, "name");
   const companyName = input.companyName === undefined ? null : checkName(input.companyName, "companyName");
   const email = input.email === undefined ? null : parseAddress(input.email, "email");
+  assertOutboxTransaction(tx);
   const id = uuidv7();
   await tx.lead.create({ data: { id, tenantId, name, email, companyName }, select: { id: true } });
   const payload = { object: "lead", recordId: id, lead: { name, email, companyName } };

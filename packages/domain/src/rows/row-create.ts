@@ -1,5 +1,4 @@
-import type { Prisma } from "@toolctrl/db/client";
-import { publishOutboxEvent } from "@toolctrl/db/outbox";
+import { assertOutboxTransaction, publishOutboxEvent } from "@toolctrl/db/outbox";
 import { CodedError } from "@toolctrl/foundation/errors";
 import type { JsonObject } from "@toolctrl/foundation/json";
 import { uuidv7 } from "uuidv7";
@@ -7,6 +6,7 @@ import { checkData, checkTable } from "./check-row.ts";
 import { lockRow } from "./lock-row.ts";
 import { rowEvent } from "./row-event.ts";
 import type { Row, RowChange, RowEventContext } from "./row.ts";
+import type { TransactionClient } from "../transaction-client.ts";
 
 /** Rows below rows below rows: deeper is nearly always a mistake, and a cascade goes down one statement a level. */
 export const MAX_ROW_LEVEL = 32;
@@ -26,8 +26,9 @@ export interface NewRow {
  *
  * @throws CodedError `ROW.ARGUMENT`, `ROW.NOT_FOUND` when there is no such parent, `PUBLISH.ROOT_CLIENT`
  */
-export async function rowCreate(tx: Prisma.TransactionClient, input: NewRow): Promise<RowChange> {
+export async function rowCreate(tx: TransactionClient, input: NewRow): Promise<RowChange> {
   const { tenantId, table, parent } = input;
+  assertOutboxTransaction(tx);
   checkTable(table);
   const data = checkData(input.data);
   const above = parent === undefined ? undefined : await lockRow(tx, { tenantId, ...parent }, "FOR KEY SHARE");

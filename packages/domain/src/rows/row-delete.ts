@@ -1,5 +1,5 @@
 import type { Prisma } from "@toolctrl/db/client";
-import { publishOutboxEvents } from "@toolctrl/db/outbox";
+import { assertOutboxTransaction, publishOutboxEvents } from "@toolctrl/db/outbox";
 import { CodedError } from "@toolctrl/foundation/errors";
 import { deleteRows } from "./delete-rows.ts";
 import { lockChildren } from "./lock-children.ts";
@@ -7,6 +7,7 @@ import { lockFieldsOfRows } from "./lock-fields-of-rows.ts";
 import { lockRow } from "./lock-row.ts";
 import { rowEvent } from "./row-event.ts";
 import type { RowEventContext, RowKey } from "./row.ts";
+import type { TransactionClient } from "../transaction-client.ts";
 
 /** A cascade holds all its locks until its transaction ends: a bigger one is to be done in parts. */
 export const MAX_CASCADE_ROWS = 10_000;
@@ -32,7 +33,8 @@ export interface DeletedRow {
  * @returns the deleted rows, deepest first
  * @throws CodedError `ROW.ARGUMENT`, `ROW.NOT_FOUND`, `ROW.CASCADE_TOO_LARGE`, `PUBLISH.ROOT_CLIENT`
  */
-export async function rowDelete(tx: Prisma.TransactionClient, request: RowDelete): Promise<DeletedRow[]> {
+export async function rowDelete(tx: TransactionClient, request: RowDelete): Promise<DeletedRow[]> {
+  assertOutboxTransaction(tx);
   const locked = await lockSubtree(tx, request);
   await lockFieldsOfRows(
     tx,

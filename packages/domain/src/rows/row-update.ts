@@ -1,10 +1,10 @@
-import type { Prisma } from "@toolctrl/db/client";
-import { publishOutboxEvent } from "@toolctrl/db/outbox";
+import { assertOutboxTransaction, publishOutboxEvent } from "@toolctrl/db/outbox";
 import type { JsonObject } from "@toolctrl/foundation/json";
 import { checkData } from "./check-row.ts";
 import { lockRow } from "./lock-row.ts";
 import { rowEvent } from "./row-event.ts";
 import type { Row, RowChange, RowEventContext, RowKey } from "./row.ts";
+import type { TransactionClient } from "../transaction-client.ts";
 
 export interface RowUpdate extends RowKey {
   /** Members to set; those not named stay. `null` is a value. */
@@ -20,7 +20,8 @@ const WRITE = `UPDATE "Row" SET "data" = $2::jsonb, "revision" = $3::int, "updat
  *
  * @throws CodedError `ROW.ARGUMENT`, `ROW.NOT_FOUND`, `PUBLISH.ROOT_CLIENT`
  */
-export async function rowUpdate(tx: Prisma.TransactionClient, update: RowUpdate): Promise<RowChange> {
+export async function rowUpdate(tx: TransactionClient, update: RowUpdate): Promise<RowChange> {
+  assertOutboxTransaction(tx);
   const patch = checkData(update.data);
   const before = await lockRow(tx, update, "FOR NO KEY UPDATE");
   const { tenantId, table } = before;
