@@ -1,4 +1,4 @@
-import { loadEnv, optionalChoice, optionalUrl, queueEnv } from "@toolctrl/runtime/env";
+import { loadEnv, optionalChoice, optionalUrl, outboxEnv, queueEnv } from "@toolctrl/runtime/env";
 import { z } from "zod";
 
 /** What `npm start` reads; docs/reference/env.md lists it. */
@@ -10,6 +10,7 @@ export const stackEnv = z.object({
     about: "The queue backend; unset means Redis where there is one, else PostgreSQL",
   }),
   QUEUE_PREFIX: queueEnv.QUEUE_PREFIX,
+  OUTBOX_PULL_WORKER: outboxEnv.OUTBOX_PULL_WORKER,
 });
 
 export type StackEnv = z.infer<typeof stackEnv>;

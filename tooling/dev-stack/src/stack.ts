@@ -55,7 +55,8 @@ async function startAndRun(scope: Scope, root: string, options: StackOptions, pr
   );
   await prepareSample(database, sinks, await readSecretsKey(dataDir));
   const backend = scope.add("queue", await openBackend(servers, env.QUEUE_PREFIX));
-  const workers = await startWorkers(scope, root, dataDir, servers, sinks);
+  const mode = options.mode ?? (env.OUTBOX_PULL_WORKER === "true" ? "pull" : "batch");
+  const workers = await startWorkers(scope, { root, dataDir, servers, sinks, mode });
   showLinks(progress, servers, workers);
   return runSample({ ...options, database, backend, sinks, progress, workerEnded: Promise.race(workers.map((worker) => worker.ended)) });
 }

@@ -18,13 +18,29 @@ export interface Worker {
 }
 
 const APPS = ["worker-general", "worker-mail"] as const;
+type AppName = (typeof APPS)[number];
+
+export interface WorkersSetup {
+  readonly root: string;
+  readonly dataDir: string;
+  readonly servers: Servers;
+  readonly sinks: Sinks;
+  /** The drainer that worker-general is to run. */
+  readonly mode: "batch" | "pull";
+}
 
 /** Starts both worker apps as processes of their own, and waits until they are ready. Their logs go to files under the data folder. */
-export async function startWorkers(scope: Scope, root: string, dataDir: string, servers: Servers, sinks: Sinks): Promise<Worker[]> {
-  const secretsKey = await readSecretsKey(dataDir);
-  const workers = await Promise.all(APPS.map((app) => startWorker(scope, root, dataDir, app, workerEnv(servers, sinks, secretsKey))));
-  await Promise.all(workers.map((worker) => untilReady(worker)));
+export async function startWorkers(scope: Scope, setup: WorkersSetup): Promise<Worker[]> {
+  const secretsKey = await readSecretsKey(setup.dataDir);
+  const workers = await Promise.all(APPS.map((app) => startWorker(scope, setup, app, workerEnv(setup, secretsKey))));
+  await Promise.all(workers.map((worker) => untilReady(worker, worker.app === "worker-general" ? setup.mode : undefined)));
   return workers;
+}
+
+/** Pull workers need an open gate, which only our own composition of the app has. */
+function entryOf({ root, mode }: WorkersSetup, app: AppName): string {
+  if (app === "worker-general" && mode === "pull") return join(root, "tooling", "dev-stack", "src", "worker-general.ts");
+  return join(root, "apps", app, "src", "main.ts");
 }
 
 /** The key webhook secrets are stored with: kept beside the database that holds them. */
@@ -34,7 +50,7 @@ export async function readSecretsKey(dataDir: string): Promise<string> {
   return readFile(file, "utf8");
 }
 
-function workerEnv(servers: Servers, sinks: Sinks, secretsKey: string): NodeJS.ProcessEnv {
+function workerEnv({ servers, sinks, mode }: WorkersSetup, secretsKey: string): NodeJS.ProcessEnv {
   return {
     ...inheritedEnv(),
     NODE_ENV: "development",
@@ -42,6 +58,7 @@ function workerEnv(servers: Servers, sinks: Sinks, secretsKey: string): NodeJS.P
     QUEUE_BACKEND: servers.backend,
     ...(servers.redisUrl === undefined ? {} : { REDIS_URL: servers.redisUrl }),
     OUTBOX_DISPATCHER_ENABLED: "true",
+    ...(mode === "pull" ? { OUTBOX_PULL_WORKER: "true" } : {}),
     SMTP_URL: `smtp://127.0.0.1:${sinks.smtpPort}`,
     MAIL_FROM: "sample@toolctrl.example",
     WEBHOOK_SECRETS_KEY: secretsKey,
@@ -50,12 +67,12 @@ function workerEnv(servers: Servers, sinks: Sinks, secretsKey: string): NodeJS.P
   };
 }
 
-async function startWorker(scope: Scope, root: string, dataDir: string, app: string, env: NodeJS.ProcessEnv): Promise<Worker> {
+async function startWorker(scope: Scope, setup: WorkersSetup, app: AppName, env: NodeJS.ProcessEnv): Promise<Worker> {
   const port = await findFreePort();
-  const logFile = join(dataDir, `${app}.log`);
+  const logFile = join(setup.dataDir, `${app}.log`);
   const log = openSync(logFile, "w");
-  const child = spawn(process.execPath, ["--conditions=source", join(root, "apps", app, "src", "main.ts")], {
-    cwd: root,
+  const child = spawn(process.execPath, ["--conditions=source", entryOf(setup, app)], {
+    cwd: setup.root,
     env: { ...env, HEALTH_PORT: String(port) },
     stdio: ["ignore", log, log],
   });
@@ -77,17 +94,21 @@ async function stop(child: ChildProcess, ended: Promise<string>, graceMs: number
 
 const READY_TIMEOUT_MS = 60_000;
 
-async function untilReady(worker: Worker): Promise<void> {
+/** Ready, and running the drainer that was asked for: traffic before that would be drained by the other one. */
+async function untilReady(worker: Worker, drainer: "batch" | "pull" | undefined): Promise<void> {
   let dead: string | undefined;
   void worker.ended.then((how) => (dead = how));
   for (const giveUpAt = Date.now() + READY_TIMEOUT_MS; Date.now() < giveUpAt;) {
     if (dead !== undefined) throw new Error(dead);
-    const ready = await fetch(`${worker.healthUrl}/readyz`).then(
-      (response) => response.ok,
-      () => false,
-    );
-    if (ready) return;
+    if (await isReady(worker, drainer)) return;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
   throw new Error(`expected ${worker.app} to be ready within ${READY_TIMEOUT_MS / 1000} s, it is not; its log is ${worker.logFile}`);
+}
+
+async function isReady({ healthUrl }: Worker, drainer: "batch" | "pull" | undefined): Promise<boolean> {
+  const response = await fetch(`${healthUrl}/readyz`).catch(() => null);
+  if (response?.ok !== true) return false;
+  const body = (await response.json()) as { drainer?: { running?: string } };
+  return drainer === undefined || body.drainer?.running === drainer;
 }

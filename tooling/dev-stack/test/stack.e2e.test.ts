@@ -50,6 +50,17 @@ test("on PostgreSQL alone, without wake-ups, all sample traffic has its effect o
   expect(summary).toMatchObject({ published: 40, missing: 0, doubled: 0, backend: "postgres" });
 });
 
+test.each([
+  ["--mode pull", ["--mode", "pull"], {}],
+  ["OUTBOX_PULL_WORKER=true", [], { OUTBOX_PULL_WORKER: "true" }],
+])("through pull workers, asked for by %s, all sample traffic has its effect once", async (_how, args, env) => {
+  const { url: DATABASE_URL } = await createEmptyDatabase();
+  const { url: REDIS_URL, prefix: QUEUE_PREFIX } = createRedisNamespace();
+  const { code, summary, stderr } = await runStack([...SMALL, ...args], { DATABASE_URL, REDIS_URL, QUEUE_PREFIX, ...env });
+  expect(code, stderr).toBe(0);
+  expect(summary).toMatchObject({ deadLettered: 2, missing: 0, doubled: 0, drainer: "pull" });
+});
+
 test("an effect that never happens ends the run with a non-zero code", async () => {
   const { code, summary } = await runSabotaged(`
     CREATE FUNCTION lose() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN DELETE FROM "Notification" WHERE id = NEW.id; RETURN NULL; END';
