@@ -24,6 +24,9 @@ export async function observe(database: Database, sinks: Sinks, runId: string): 
     webhook: countEffects(sinks.webhooks(), unknowns),
     notification: countRows(await textsOf(database, `SELECT "title" AS "text" FROM "Notification" WHERE "title" LIKE 'Plan changed %'`)),
     audit: countRows(await textsOf(database, `SELECT "entry"::text AS "text" FROM "AuditEntry"`)),
+    // What an account says of the order that was saved last.
+    "field-set": countRows(await textsOf(database, `SELECT "value" #>> '{}' AS "text" FROM "RowField" WHERE "field" = 'latestChildLabel'`)),
+    opportunity: countRows(await textsOf(database, `SELECT "name" AS "text" FROM "Opportunity"`)),
   };
 }
 

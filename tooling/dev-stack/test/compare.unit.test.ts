@@ -1,8 +1,8 @@
 import { expect, test } from "vitest";
 import { compare } from "../src/compare.ts";
-import type { Intent } from "../src/effect-kinds.ts";
+import { EFFECT_KINDS, type Intent, type Observed } from "../src/effect-kinds.ts";
 
-const none = { mail: new Map(), webhook: new Map(), notification: new Map(), audit: new Map() };
+const none = Object.fromEntries(EFFECT_KINDS.map((kind) => [kind, new Map()])) as unknown as Observed;
 const intents: Intent[] = [
   { key: "a", kind: "mail", expected: 1 },
   { key: "b", kind: "audit", expected: 0 },

@@ -1,9 +1,16 @@
 import type { Prisma } from "@toolctrl/db/client";
 import { assertOutboxTransaction, publishOutboxEvent } from "@toolctrl/db/outbox";
+import type { RowEventContext } from "../rows/row.ts";
 import { findOrCreateCompany } from "./find-or-create-company.ts";
 import { findOrCreateContact } from "./find-or-create-contact.ts";
 import { lockLead, type LockedLead } from "./lock-lead.ts";
 import type { TransactionClient } from "../transaction-client.ts";
+
+export interface LeadConversion {
+  readonly tenantId: string;
+  readonly leadId: string;
+  readonly event?: RowEventContext | undefined;
+}
 
 export interface Conversion {
   readonly leadId: string;
@@ -25,14 +32,14 @@ const MARK = `UPDATE "Lead" SET "status" = 'converted', "contactId" = $2::uuid, 
  * Locks are taken in one order by everybody: lead, company, contact.
  * @throws CodedError `LEAD.NOT_FOUND`, `LEAD.CONFLICT`, `PUBLISH.ROOT_CLIENT`
  */
-export async function convertLead(tx: TransactionClient, key: { tenantId: string; leadId: string }): Promise<Conversion> {
+export async function convertLead(tx: TransactionClient, request: LeadConversion): Promise<Conversion> {
   assertOutboxTransaction(tx);
-  const lead = await lockLead(tx, key);
+  const lead = await lockLead(tx, request);
   const done = conversionOf(lead);
   if (done !== null) return done;
   const companyId = await findOrCreateCompany(tx, { tenantId: lead.tenantId, name: lead.companyName ?? lead.name });
   const contactId = await findOrCreateContact(tx, lead, companyId);
-  const eventId = await publishConversion(tx, lead, { companyId, contactId });
+  const eventId = await publishConversion(tx, lead, { companyId, contactId }, request.event);
   await tx.$executeRawUnsafe(MARK, lead.id, contactId, companyId, eventId);
   return { leadId: lead.id, contactId, companyId, eventId, alreadyConverted: false };
 }
@@ -47,9 +54,16 @@ async function publishConversion(
   tx: Prisma.TransactionClient,
   lead: LockedLead,
   ids: { companyId: string; contactId: string },
+  event: RowEventContext | undefined,
 ): Promise<string> {
   const { tenantId, id, name, companyName } = lead;
   const payload = { object: "lead" as const, recordId: id, ...ids, opportunityName: companyName ?? name };
-  const { id: eventId } = await publishOutboxEvent(tx, { tenantId, type: "record.lead.converted", payload, recordKey: `lead/${id}` });
+  const { id: eventId } = await publishOutboxEvent(tx, {
+    ...event,
+    tenantId,
+    type: "record.lead.converted",
+    payload,
+    recordKey: `lead/${id}`,
+  });
   return eventId;
 }

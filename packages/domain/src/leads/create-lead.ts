@@ -2,6 +2,7 @@ import { assertOutboxTransaction, publishOutboxEvent } from "@toolctrl/db/outbox
 import { CodedError } from "@toolctrl/foundation/errors";
 import { uuidv7 } from "uuidv7";
 import { parseAddress } from "../emails/parse-address.ts";
+import type { RowEventContext } from "../rows/row.ts";
 import type { TransactionClient } from "../transaction-client.ts";
 
 const MAX_NAME_LENGTH = 200;
@@ -12,6 +13,7 @@ export interface NewLead {
   readonly email?: string | undefined;
   /** Without one the conversion names the company after the lead. */
   readonly companyName?: string | undefined;
+  readonly event?: RowEventContext | undefined;
 }
 
 /**
@@ -27,7 +29,7 @@ export async function createLead(tx: TransactionClient, input: NewLead): Promise
   const id = uuidv7();
   await tx.lead.create({ data: { id, tenantId, name, email, companyName }, select: { id: true } });
   const payload = { object: "lead", recordId: id, lead: { name, email, companyName } };
-  await publishOutboxEvent(tx, { tenantId, type: "record.lead.created", payload, recordKey: `lead/${id}` });
+  await publishOutboxEvent(tx, { ...input.event, tenantId, type: "record.lead.created", payload, recordKey: `lead/${id}` });
   return id;
 }
 
