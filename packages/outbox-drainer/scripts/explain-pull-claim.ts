@@ -28,9 +28,13 @@ function shapes(): Shape[] {
   const insert = (from: string): string =>
     `INSERT INTO "OutboxEvent" ("id", "tenantId", "eventType", "payload", "recordKey", "scheduledAt") ${from}`;
   const plain = (n: number, age = "1 hour"): string =>
-    insert(`SELECT gen_random_uuid(), 't' || (n % 50), 'record.lead.updated', '{}', 'Lead/' || n, clock_timestamp() - interval '${age}' FROM generate_series(1, ${n}) n`);
+    insert(
+      `SELECT gen_random_uuid(), 't' || (n % 50), 'record.lead.updated', '{}', 'Lead/' || n, clock_timestamp() - interval '${age}' FROM generate_series(1, ${n}) n`,
+    );
   const hot = (n: number): string =>
-    insert(`SELECT gen_random_uuid(), 'hot', 'record.lead.updated', '{}', 'Lead/hot', clock_timestamp() - interval '2 hours' FROM generate_series(1, ${n}) n`);
+    insert(
+      `SELECT gen_random_uuid(), 'hot', 'record.lead.updated', '{}', 'Lead/hot', clock_timestamp() - interval '2 hours' FROM generate_series(1, ${n}) n`,
+    );
   const beside = insert(
     `SELECT gen_random_uuid(), 'hot', 'record.lead.updated', '{}', 'Lead/' || n, clock_timestamp() - interval '1 hour' FROM generate_series(1, 1000) n`,
   );
@@ -48,7 +52,9 @@ function shapes(): Shape[] {
     {
       name: "1,000 heads in flight, 100 behind each",
       fill: [
-        insert(`SELECT gen_random_uuid(), 'hot', 'record.lead.updated', '{}', 'Aaa/' || (n % 1000), clock_timestamp() - interval '2 hours' FROM generate_series(1, 100000) n`),
+        insert(
+          `SELECT gen_random_uuid(), 'hot', 'record.lead.updated', '{}', 'Aaa/' || (n % 1000), clock_timestamp() - interval '2 hours' FROM generate_series(1, 100000) n`,
+        ),
         beside,
         flight("Aaa/%"),
       ],
@@ -56,15 +62,26 @@ function shapes(): Shape[] {
     {
       name: "1,000 heads in backoff, 100 behind each",
       fill: [
-        insert(`SELECT gen_random_uuid(), 'hot', 'record.lead.updated', '{}', 'Aaa/' || (n % 1000), clock_timestamp() - interval '2 hours' FROM generate_series(1, 100000) n`),
+        insert(
+          `SELECT gen_random_uuid(), 'hot', 'record.lead.updated', '{}', 'Aaa/' || (n % 1000), clock_timestamp() - interval '2 hours' FROM generate_series(1, 100000) n`,
+        ),
         beside,
         `UPDATE "OutboxEvent" e SET "scheduledAt" = clock_timestamp() + interval '1 hour'
          WHERE e."position" IN (SELECT min("position") FROM "OutboxEvent" WHERE "recordKey" LIKE 'Aaa/%' GROUP BY "tenantId", "recordKey")`,
       ],
     },
-    { name: "hot 100,000, + 500,000 DONE", fill: [hot(100_000), beside, flight("Lead/hot"), insert(
-      `SELECT gen_random_uuid(), 'hot', 'record.lead.updated', '{}', 'Lead/' || n, clock_timestamp() FROM generate_series(1, 500000) n`), 
-      `UPDATE "OutboxEvent" SET "status" = 'DONE', "blocksLine" = false, "processedAt" = clock_timestamp() WHERE "scheduledAt" > clock_timestamp() - interval '10 minutes'` ] },
+    {
+      name: "hot 100,000, + 500,000 DONE",
+      fill: [
+        hot(100_000),
+        beside,
+        flight("Lead/hot"),
+        insert(
+          `SELECT gen_random_uuid(), 'hot', 'record.lead.updated', '{}', 'Lead/' || n, clock_timestamp() FROM generate_series(1, 500000) n`,
+        ),
+        `UPDATE "OutboxEvent" SET "status" = 'DONE', "blocksLine" = false, "processedAt" = clock_timestamp() WHERE "scheduledAt" > clock_timestamp() - interval '10 minutes'`,
+      ],
+    },
   ];
 }
 
@@ -88,7 +105,13 @@ async function measure(template: string, shape: Shape): Promise<Record<string, u
       let tries = 0;
       for (let turn = 0; turn < 200; turn += 1) {
         const started = performance.now();
-        const claim = await claimHead(db, { epoch: 1n, leaseMs: 60_000, lockToken: randomUUID(), afterTenant: cursor.tenant, afterKeys: keys });
+        const claim = await claimHead(db, {
+          epoch: 1n,
+          leaseMs: 60_000,
+          lockToken: randomUUID(),
+          afterTenant: cursor.tenant,
+          afterKeys: keys,
+        });
         times.push(performance.now() - started);
         tries += 1;
         if (claim.kind === "closed") throw new Error("closed");
@@ -98,10 +121,16 @@ async function measure(template: string, shape: Shape): Promise<Record<string, u
         if (claim.kind === "claimed") claimed += 1;
       }
       times.sort((a, b) => a - b);
-      const { rows } = await db.query<{ "QUERY PLAN": [{ Plan: Record<string, number>; "Execution Time": number; "Planning Time": number }] }>(
-        `EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${CLAIM_HEAD_SQL}`,
-        [1n, 60_000, randomUUID(), cursor.tenant, 65536, JSON.stringify(keys)],
-      );
+      const { rows } = await db.query<{
+        "QUERY PLAN": [{ Plan: Record<string, number>; "Execution Time": number; "Planning Time": number }];
+      }>(`EXPLAIN (ANALYZE, BUFFERS, FORMAT JSON) ${CLAIM_HEAD_SQL}`, [
+        1n,
+        60_000,
+        randomUUID(),
+        cursor.tenant,
+        65536,
+        JSON.stringify(keys),
+      ]);
       const plan = rows[0]?.["QUERY PLAN"][0];
       const tag = analyzed ? "a" : "raw";
       Object.assign(result, {

@@ -65,7 +65,9 @@ describe("record events in batch mode", () => {
       }
     }
     const order: string[] = [];
-    const dispatcher = dispatcherWith(database, [effectOf((_tx, event) => Promise.resolve(void order.push(`${event.recordKey} ${event.position}`)))]);
+    const dispatcher = dispatcherWith(database, [
+      effectOf((_tx, event) => Promise.resolve(void order.push(`${event.recordKey} ${event.position}`))),
+    ]);
     const seen = dispatcher.added;
     seen.push = (...jobs: NewJob[]) => {
       for (const { data } of jobs) {

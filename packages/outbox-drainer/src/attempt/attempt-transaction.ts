@@ -11,8 +11,15 @@ export const TRANSACTION_OPTIONS = { maxWait: 6_000, timeout: NO_TIMEOUT_MS };
 const LIMITS = `SELECT set_config('lock_timeout', $1::text, true), set_config('idle_in_transaction_session_timeout', COALESCE($2::text, current_setting('idle_in_transaction_session_timeout')), true)`;
 
 /** The limits of this transaction only, and the savepoint that a failed attempt is rolled back to. */
-export async function beginAttempt(tx: AttemptTransaction, limits: { lockTimeoutMs: number; idleInTransactionMs?: number | undefined }): Promise<void> {
-  await tx.$queryRawUnsafe(LIMITS, `${limits.lockTimeoutMs}ms`, limits.idleInTransactionMs === undefined ? null : `${limits.idleInTransactionMs}ms`);
+export async function beginAttempt(
+  tx: AttemptTransaction,
+  limits: { lockTimeoutMs: number; idleInTransactionMs?: number | undefined },
+): Promise<void> {
+  await tx.$queryRawUnsafe(
+    LIMITS,
+    `${limits.lockTimeoutMs}ms`,
+    limits.idleInTransactionMs === undefined ? null : `${limits.idleInTransactionMs}ms`,
+  );
   await tx.$executeRawUnsafe("SAVEPOINT attempt");
 }
 

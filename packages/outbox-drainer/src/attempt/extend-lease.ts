@@ -5,7 +5,11 @@ const EXTEND = `UPDATE "OutboxEvent" SET "lockedUntil" = clock_timestamp() + $3:
 WHERE "id" = $1::uuid AND "lockToken" = $2::uuid AND "status" = 'PROCESSING'`;
 
 /** @returns false when the claim is no longer ours. */
-export async function extendLease(db: Queryable, claim: { readonly id: string; readonly lockToken: string }, leaseMs: number): Promise<boolean> {
+export async function extendLease(
+  db: Queryable,
+  claim: { readonly id: string; readonly lockToken: string },
+  leaseMs: number,
+): Promise<boolean> {
   const { rowCount } = await db.query(EXTEND, [claim.id, claim.lockToken, leaseMs]);
   return rowCount === 1;
 }

@@ -28,7 +28,7 @@ export function createHeartbeat(deps: { pool: Queryable; leaseMs: number; log: L
   function protect(claim: { readonly id: string; readonly lockToken: string }): Protection {
     const lost = new AbortController();
     let stopped = false;
-    let timer = setTimeout(run, everyMs);
+    let timer = setTimeout(() => void run(), everyMs);
 
     async function beat(): Promise<boolean> {
       if (await extendLease(pool, claim, leaseMs)) return true;
@@ -36,17 +36,16 @@ export function createHeartbeat(deps: { pool: Queryable; leaseMs: number; log: L
       if (!stopped) lost.abort(leaseLost(claim.id));
       return false;
     }
-    function run(): void {
-      beat().then(
-        (ours) => next(ours ? everyMs : Infinity),
-        (error: unknown) => {
-          if (!stopped) log.warn({ eventId: claim.id, error: describeError(error) }, "a heartbeat failed, trying again");
-          next(everyMs / TRIES_PER_BEAT);
-        },
-      );
+    async function run(): Promise<void> {
+      try {
+        if (await beat()) schedule(everyMs);
+      } catch (error) {
+        if (!stopped) log.warn({ eventId: claim.id, error: describeError(error) }, "a heartbeat failed, trying again");
+        schedule(everyMs / TRIES_PER_BEAT);
+      }
     }
-    function next(pauseMs: number): void {
-      if (!stopped && pauseMs !== Infinity) timer = setTimeout(run, pauseMs);
+    function schedule(pauseMs: number): void {
+      if (!stopped) timer = setTimeout(() => void run(), pauseMs);
     }
     return {
       signal: lost.signal,

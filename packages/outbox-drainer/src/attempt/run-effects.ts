@@ -61,6 +61,9 @@ async function snapshotOf(tx: AttemptTransaction, event: ClaimedEvent): Promise<
 }
 
 async function readPayload(tx: AttemptTransaction, id: string): Promise<JsonValue> {
-  const rows = await tx.$queryRawUnsafe<Array<{ payload: string }>>(`SELECT "payload"::text AS "payload" FROM "OutboxEvent" WHERE "id" = $1::uuid`, id);
+  const rows = await tx.$queryRawUnsafe<Array<{ payload: string }>>(
+    `SELECT "payload"::text AS "payload" FROM "OutboxEvent" WHERE "id" = $1::uuid`,
+    id,
+  );
   return JSON.parse(rows[0]?.payload ?? "null") as JsonValue;
 }

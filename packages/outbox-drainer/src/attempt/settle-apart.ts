@@ -28,7 +28,10 @@ export async function settleApart(db: Queryable, event: ClaimedEvent, settlement
 
 /** Nobody claimed the event after us, and it is not in flight: so it was we who settled it. */
 async function readEnd(db: Queryable, event: ClaimedEvent, settlement: Settlement): Promise<Settled> {
-  const { rows } = await db.query<Record<string, unknown>>(`SELECT "status"::text AS "status", "attempts" FROM "OutboxEvent" WHERE "id" = $1`, [event.id]);
+  const { rows } = await db.query<Record<string, unknown>>(
+    `SELECT "status"::text AS "status", "attempts" FROM "OutboxEvent" WHERE "id" = $1`,
+    [event.id],
+  );
   const row = rowSchema.safeParse(rows[0]).data;
   if (row === undefined || row.attempts !== event.attempts || row.status === "PROCESSING") return { settlement, fate: "lost" };
   if (row.status === "DONE") return { settlement: { id: event.id, lockToken: event.lockToken, outcome: "done" }, fate: "kept" };

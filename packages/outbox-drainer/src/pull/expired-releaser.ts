@@ -28,7 +28,7 @@ export function createExpiredReleaser(deps: {
   let notBefore = 0;
 
   async function release(epoch: bigint): Promise<void> {
-    for (let more = true; more; ) {
+    for (let more = true; more;) {
       const released = await releaseExpired(pool, { epoch, crashBudget, leaseMs, lockToken: randomUUID() });
       more = released.length === RELEASE_LIMIT;
       for (const event of released) await settleReleased(event);

@@ -43,7 +43,11 @@ export function createPullWorkers(deps: PullWorkersDeps): PullWorkers {
   const claimer = createHeadClaimer({ pool, leaseMs: settings.leaseMs, metrics, log });
   const idle = createIdleLine(settings.intervalMs);
   const report = createSettlementReport({ metrics, log });
-  const expired = createExpiredReleaser({ ...deps, pool, onDead: (settlement, lost) => reportOne({ settlement, fate: lost ? "lost" : "kept" }) });
+  const expired = createExpiredReleaser({
+    ...deps,
+    pool,
+    onDead: (settlement, lost) => reportOne({ settlement, fate: lost ? "lost" : "kept" }),
+  });
   const loops: Promise<void>[] = [];
   let closing = false;
 
@@ -77,6 +81,11 @@ export function createPullWorkers(deps: PullWorkersDeps): PullWorkers {
     }
   }
 
+  async function endAll(): Promise<void> {
+    await Promise.all(loops);
+    if (deps.attempts === undefined) await attempts.close();
+  }
+
   function sayAndPause(error: unknown): null {
     metrics.add("outbox_tick_errors_total", 1, { code: errorCodeOf(error) });
     log.error({ error: describeError(error) }, "claiming failed");
@@ -92,8 +101,7 @@ export function createPullWorkers(deps: PullWorkersDeps): PullWorkers {
       closing = true;
       idle.close();
       // An attempt that takes longer keeps its heartbeat.
-      const ended = Promise.all(loops).finally(() => (deps.attempts === undefined ? attempts.close() : undefined));
-      await withDeadline(ended, graceMs, () => new Error(`expected the running attempts to end within ${graceMs} ms, they did not`));
+      await withDeadline(endAll(), graceMs, () => new Error(`expected the running attempts to end within ${graceMs} ms, they did not`));
     },
     async runOnce() {
       const event = await claim(expired.release);

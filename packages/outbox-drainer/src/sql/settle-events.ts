@@ -38,11 +38,11 @@ const valuesOf = (s: Settlement): [string, string, string, number, number, strin
   s.id,
   s.lockToken,
   STATUS[s.outcome],
-  "crashed" in s && s.crashed === true ? 0 : COUNTS[s.outcome],
+  "crashed" in s && s.crashed ? 0 : COUNTS[s.outcome],
   "delayMs" in s ? s.delayMs : 0,
   "errorCode" in s ? s.errorCode : null,
   "error" in s ? s.error : null,
-  "parks" in s && s.parks === true,
+  "parks" in s && (s.parks ?? false),
 ];
 
 /** The same for one claim, as a statement of its claimer's own transaction: it has to change one row. */
@@ -65,7 +65,9 @@ export async function settleEvents(db: Queryable, settlements: readonly Settleme
   const [first] = settlements;
   if (first === undefined) return new Set();
   const allDone = settlements.every((s) => s.outcome === "done" && s.lockToken === first.lockToken);
-  const { rows } = allDone ? await db.query(ALL_DONE, [settlements.map((s) => s.id), first.lockToken]) : await db.query(MANY, columnsOf(settlements));
+  const { rows } = allDone
+    ? await db.query(ALL_DONE, [settlements.map((s) => s.id), first.lockToken])
+    : await db.query(MANY, columnsOf(settlements));
   return new Set(rowsSchema.parse(rows).map((row) => row.id));
 }
 

@@ -5,7 +5,19 @@ import { startTcpProxy } from "@toolctrl/testkit/tcp-proxy";
 import { createTestDatabase } from "@toolctrl/testkit/template-db";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { letTimePass, openDatabase, readEvents, statuses } from "../support.ts";
-import { attemptsOf, claimOne, collectLog, effectOf, gate, insertRecordEvents, mark, marks, preparePull, workersOf } from "../pull/support.ts";
+import {
+  attemptsOf,
+  claimOne,
+  collectLog,
+  effectOf,
+  gate,
+  insertRecordEvents,
+  mark,
+  marks,
+  openPull,
+  preparePull,
+  workersOf,
+} from "../pull/support.ts";
 
 const ATTEMPT = "test";
 const HEARTBEAT = "test:heartbeat";
@@ -16,8 +28,7 @@ describe("a connection is lost", () => {
     ["the heartbeat's", [HEARTBEAT]],
     ["both", [ATTEMPT, HEARTBEAT]],
   ])("%s, while the effect runs: the event is settled once, by its owner", async (_name, apps) => {
-    const database = await openDatabase();
-    await preparePull(database);
+    const database = await openPull();
     await insertRecordEvents(database, 1);
     const [running, release] = [gate(), gate()];
     const workers = workersOf(
@@ -41,7 +52,9 @@ describe("a connection is lost", () => {
     const kept = apps.includes(ATTEMPT) ? "retry" : "done";
     expect(settled).toMatchObject({ fate: "kept", settlement: { outcome: kept } });
     expect(await marks(database)).toHaveLength(kept === "done" ? 1 : 0);
-    expect(await readEvents(database)).toMatchObject([{ status: kept === "done" ? "DONE" : "PENDING", attempts: 1, crashes: 0, lockToken: null }]);
+    expect(await readEvents(database)).toMatchObject([
+      { status: kept === "done" ? "DONE" : "PENDING", attempts: 1, crashes: 0, lockToken: null },
+    ]);
     await letTimePass(database);
     while ((await workers.runOnce()) !== null);
     expect(await marks(database)).toHaveLength(1);
@@ -49,8 +62,7 @@ describe("a connection is lost", () => {
   });
 
   test("while both are lost the heartbeat goes on afterwards, and the claim is not reclaimed", async () => {
-    const database = await openDatabase();
-    await preparePull(database);
+    const database = await openPull();
     await insertRecordEvents(database, 1);
     const [running, release] = [gate(), gate()];
     const effect = effectOf(async (_tx) => {
@@ -73,36 +85,40 @@ describe("a connection is lost", () => {
   test.each([
     ["the server gave it up", "retry", 0],
     ["the server had made it", "done", 1],
-  ] as const)("at the commit, whose outcome is then unknown (%s): the row tells, and the effect happens once", async (_name, outcome, effects) => {
-    const { url } = await createTestDatabase();
-    const proxy = await startTcpProxy({ toPort: Number(new URL(url).port) });
-    const through = new URL(url);
-    through.port = String(proxy.port);
-    const [database, direct] = await Promise.all([openDatabase(through.href), openDatabase(url)]);
-    onTestFinished(() => proxy.close());
-    await preparePull(direct);
-    await insertRecordEvents(direct, 1);
-    // A commit that takes a while, in which its connection goes.
-    await direct.pool.query(`CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.7); RETURN NULL; END $$`);
-    await direct.pool.query(
-      `CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON "Mark" DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION slow()`,
-    );
-    const workers = workersOf(database, [effectOf((tx, event) => mark(tx, event.id))]);
-    const attempt = workers.runOnce();
-    await waitFor(() => committing(direct), { what: "the commit to begin" });
-    if (outcome === "done") proxy.cut();
-    else await breakSessions(direct, [ATTEMPT], "COMMIT%");
-    expect(await attempt).toMatchObject({ fate: "kept", settlement: { outcome } });
-    expect(await marks(direct)).toHaveLength(effects);
-    await letTimePass(direct);
-    await workers.runOnce();
-    expect(await marks(direct)).toHaveLength(1);
-    expect(await statuses(direct)).toEqual({ DONE: 1 });
-  });
+  ] as const)(
+    "at the commit, whose outcome is then unknown (%s): the row tells, and the effect happens once",
+    async (_name, outcome, effects) => {
+      const { url } = await createTestDatabase();
+      const proxy = await startTcpProxy({ toPort: Number(new URL(url).port) });
+      const through = new URL(url);
+      through.port = String(proxy.port);
+      const [database, direct] = await Promise.all([openDatabase(through.href), openDatabase(url)]);
+      onTestFinished(() => proxy.close());
+      await preparePull(direct);
+      await insertRecordEvents(direct, 1);
+      // A commit that takes a while, in which its connection goes.
+      await direct.pool.query(
+        `CREATE FUNCTION slow() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.7); RETURN NULL; END $$`,
+      );
+      await direct.pool.query(
+        `CREATE CONSTRAINT TRIGGER slow AFTER INSERT ON "Mark" DEFERRABLE INITIALLY DEFERRED FOR EACH ROW EXECUTE FUNCTION slow()`,
+      );
+      const workers = workersOf(database, [effectOf((tx, event) => mark(tx, event.id))]);
+      const attempt = workers.runOnce();
+      await waitFor(() => committing(direct), { what: "the commit to begin" });
+      if (outcome === "done") proxy.cut();
+      else await breakSessions(direct, [ATTEMPT], "COMMIT%");
+      expect(await attempt).toMatchObject({ fate: "kept", settlement: { outcome } });
+      expect(await marks(direct)).toHaveLength(effects);
+      await letTimePass(direct);
+      await workers.runOnce();
+      expect(await marks(direct)).toHaveLength(1);
+      expect(await statuses(direct)).toEqual({ DONE: 1 });
+    },
+  );
 
   test("a commit that a deferred constraint refuses is a failure like any other", async () => {
-    const database = await openDatabase();
-    await preparePull(database);
+    const database = await openPull();
     await insertRecordEvents(database, 1);
     await database.pool.query(`ALTER TABLE "Mark" ADD COLUMN "parent" text REFERENCES "Parent" DEFERRABLE INITIALLY DEFERRED`);
     const workers = workersOf(database, [
@@ -113,8 +129,7 @@ describe("a connection is lost", () => {
   });
 
   test("no connection comes free for an attempt: the effect does not run, and nothing is counted", async () => {
-    const database = await openDatabase();
-    await preparePull(database);
+    const database = await openPull();
     await insertRecordEvents(database, 1);
     const attempts = attemptsOf(database, [effectOf((tx, event) => mark(tx, event.id))]);
     const event = await claimOne(database);
@@ -129,8 +144,7 @@ describe("a connection is lost", () => {
 
 describe("a lease is lost", () => {
   test("while the effect runs: its signal aborts, its client is revoked, and nothing of the attempt is kept", async () => {
-    const database = await openDatabase();
-    await preparePull(database);
+    const database = await openPull();
     const [id = ""] = await insertRecordEvents(database, 1);
     const running = gate();
     const { log, messages } = collectLog();
@@ -160,8 +174,7 @@ describe("a lease is lost", () => {
   });
 
   test("a claim that was moved in SQL is not settled by its old attempt, whether it fails or succeeds", async () => {
-    const database = await openDatabase();
-    await preparePull(database);
+    const database = await openPull();
     for (const outcome of ["succeeds", "fails"]) {
       const [id = ""] = await insertRecordEvents(database, 1, { record: outcome });
       const token = randomUUID();
@@ -179,14 +192,15 @@ describe("a lease is lost", () => {
   });
 
   test("of a stopped attempt: the new owner gets on once the server ends the old transaction, and the old one settles nothing", async () => {
-    const database = await openDatabase();
-    await preparePull(database);
+    const database = await openPull();
     await insertRecordEvents(database, 1);
     const [running, release] = [gate(), gate()];
     let runs = 0;
     const effect = effectOf(async (tx, event) => {
       runs += 1;
-      await tx.$executeRawUnsafe(`INSERT INTO "Parent" ("id", "value") VALUES ('p', 1) ON CONFLICT ("id") DO UPDATE SET "value" = "Parent"."value" + 1`);
+      await tx.$executeRawUnsafe(
+        `INSERT INTO "Parent" ("id", "value") VALUES ('p', 1) ON CONFLICT ("id") DO UPDATE SET "value" = "Parent"."value" + 1`,
+      );
       await mark(tx, event.id);
       if (runs > 1) return;
       running.open();
@@ -232,7 +246,9 @@ async function breakSessions(database: Database, apps: readonly string[], query 
 }
 
 async function committing(database: Database): Promise<boolean> {
-  const { rows } = await database.pool.query(`SELECT FROM pg_stat_activity WHERE datname = current_database() AND state = 'active' AND query = 'COMMIT'`);
+  const { rows } = await database.pool.query(
+    `SELECT FROM pg_stat_activity WHERE datname = current_database() AND state = 'active' AND query = 'COMMIT'`,
+  );
   return rows.length > 0;
 }
 

@@ -2,26 +2,11 @@ import { randomUUID } from "node:crypto";
 import type { Database } from "@toolctrl/db/client";
 import { violatedConstraint } from "@toolctrl/db/client";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { claimHead, type HeadClaim, type HeadCursor } from "../../src/pull/claim-head.ts";
+import { claimHead, type HeadClaim } from "../../src/pull/claim-head.ts";
 import { releaseExpired } from "../../src/pull/release-expired.ts";
 import { settleEvents } from "../../src/sql/settle-events.ts";
-import { insertEvents, letTimePass, openDatabase, readEvents } from "../support.ts";
-import { claimOne, insertRecordEvents, preparePull } from "./support.ts";
-
-const request = (overrides: Partial<Parameters<typeof claimHead>[1]> = {}) => ({
-  epoch: 1n,
-  leaseMs: 60_000,
-  lockToken: randomUUID(),
-  afterTenant: "",
-  afterKeys: {},
-  ...overrides,
-});
-
-async function openPull(): Promise<Database> {
-  const database = await openDatabase();
-  await preparePull(database);
-  return database;
-}
+import { insertEvents, letTimePass, readEvents } from "../support.ts";
+import { claimOne, headRequest as request, insertRecordEvents, openPull } from "./support.ts";
 
 const idOf = (claim: HeadClaim): string | null => (claim.kind === "claimed" ? claim.event.id : null);
 const settle = (database: Database, claim: HeadClaim, outcome: "done" | "dead", parks = false) => {
@@ -36,7 +21,11 @@ describe("eligibility", () => {
     const database = await openPull();
     const [first, second] = await insertRecordEvents(database, 2);
     const [other] = await insertRecordEvents(database, 1, { record: "2" });
-    const claims = [await claimHead(database.pool, request()), await claimHead(database.pool, request()), await claimHead(database.pool, request())];
+    const claims = [
+      await claimHead(database.pool, request()),
+      await claimHead(database.pool, request()),
+      await claimHead(database.pool, request()),
+    ];
     expect(claims.map(idOf)).toEqual([first, other, null]);
     await settle(database, claims[0] as HeadClaim, "done");
     expect(idOf(await claimHead(database.pool, request()))).toBe(second);
@@ -78,7 +67,12 @@ describe("eligibility", () => {
 
   test("nothing is claimed under an old epoch, in another mode, or while a switch is under way", async () => {
     const database = await openPull();
-    await insertRecordEvents(database, 1);
+    const [id = ""] = await insertRecordEvents(database, 1);
+    await insertRecordEvents(database, 1, { record: "expired" });
+    await database.pool.query(
+      `UPDATE "OutboxEvent" SET "status" = 'PROCESSING', "claimMode" = 'pull', "lockToken" = gen_random_uuid(), "lockedUntil" = clock_timestamp() WHERE "id" <> $1`,
+      [id],
+    );
     expect(await claimHead(database.pool, request({ epoch: 2n }))).toEqual({ kind: "closed" });
     for (const [mode, desired] of [
       ["pull", "batch"],
@@ -89,7 +83,7 @@ describe("eligibility", () => {
       expect(await claimHead(database.pool, request())).toEqual({ kind: "closed" });
       expect(await releaseExpired(database.pool, { epoch: 1n, crashBudget: 6, leaseMs: 1, lockToken: randomUUID() })).toEqual([]);
     }
-    expect(await readEvents(database)).toMatchObject([{ status: "PENDING", attempts: 0 }]);
+    expect(await readEvents(database)).toMatchObject([{ status: "PENDING", attempts: 0 }, { status: "PROCESSING" }]);
   });
 
   test("an event that commits after a younger one of another record is claimed by the next claim", async () => {
@@ -113,7 +107,15 @@ describe("eligibility", () => {
     for (let record = 0; record < 20; record += 1) await insertRecordEvents(database, 2, { record: String(record) });
     const session = await database.pool.connect();
     onTestFinished(() => session.release());
-    const planners = ["enable_hashjoin", "enable_mergejoin", "enable_hashagg", "enable_sort", "enable_material", "enable_nestloop", "enable_indexscan"];
+    const planners = [
+      "enable_hashjoin",
+      "enable_mergejoin",
+      "enable_hashagg",
+      "enable_sort",
+      "enable_material",
+      "enable_nestloop",
+      "enable_indexscan",
+    ];
     for (let mask = 0; mask < 2 ** planners.length; mask += 7) {
       for (const [bit, name] of planners.entries()) await session.query(`SET ${name} = ${(mask >> bit) & 1 ? "off" : "on"}`);
       const claim = await claimHead(session, request());
@@ -189,59 +191,6 @@ describe("the unique index", () => {
   });
 });
 
-describe("fairness", () => {
-  test("tenants take turns, whatever their backlog", async () => {
-    const database = await openPull();
-    for (let n = 0; n < 60; n += 1) await insertRecordEvents(database, 1, { tenantId: "loud", record: String(n), delay: "-1 hour" });
-    for (const tenantId of ["a", "m", "z"]) await insertRecordEvents(database, 1, { tenantId });
-    const tenants: string[] = [];
-    for (let n = 0, cursor = ""; n < 4; n += 1) {
-      const claim = await claimHead(database.pool, request({ afterTenant: cursor }));
-      if (claim.kind !== "claimed") throw new Error(`expected a claim, got ${claim.kind}`);
-      cursor = claim.cursor.tenant;
-      tenants.push(claim.event.tenantId);
-    }
-    expect(tenants.sort()).toEqual(["a", "loud", "m", "z"]);
-  });
-
-  test("behind one record with a thousand waiting events, every other record's head is found", async () => {
-    const database = await openPull();
-    await insertRecordEvents(database, 1000, { record: "hot", delay: "-1 hour" });
-    for (let n = 0; n < 20; n += 1) await insertRecordEvents(database, 1, { record: `cold-${n}` });
-    expect(await claimHead(database.pool, request())).toMatchObject({ kind: "claimed", event: { recordKey: "Lead/hot" } });
-    const found = await claimAll(database);
-    expect(found).toHaveLength(20);
-  });
-
-  test("two hundred lines whose heads are in flight, or wait for their backoff, hide none whose head is due", async () => {
-    const database = await openPull();
-    for (let n = 0; n < 200; n += 1) await insertRecordEvents(database, 2, { record: `a-${String(n).padStart(3, "0")}`, delay: "-1 hour" });
-    await database.pool.query(
-      `UPDATE "OutboxEvent" e SET "scheduledAt" = clock_timestamp() + interval '1 hour' WHERE "position" IN (SELECT min("position") FROM "OutboxEvent" GROUP BY "recordKey")`,
-    );
-    for (let n = 0; n < 10; n += 1) await insertRecordEvents(database, 1, { record: `z-${n}` });
-    expect(await claimAll(database)).toHaveLength(10);
-  });
-
-  test("a tenant whose window is blocked is walked although another one's is not", async () => {
-    const database = await openPull();
-    await insertRecordEvents(database, 100, { tenantId: "b", record: "hot", delay: "-1 hour" });
-    await insertRecordEvents(database, 1, { tenantId: "b", record: "cold" });
-    for (const [tenantId, count] of [["a", 50], ["c", 50]] as const) {
-      for (let n = 0; n < count; n += 1) await insertRecordEvents(database, 1, { tenantId, record: String(n) });
-    }
-    const claims: string[] = [];
-    let cursor: HeadCursor = { tenant: "", key: null };
-    for (let n = 0; n < 12; n += 1) {
-      const claim = await claimHead(database.pool, request({ afterTenant: cursor.tenant }));
-      if (claim.kind !== "claimed") throw new Error(`expected a claim, got ${claim.kind}`);
-      cursor = claim.cursor;
-      claims.push(String(claim.event.recordKey));
-    }
-    expect(claims).toContain("Lead/cold");
-  });
-});
-
 describe("expired claims", () => {
   test("of any drainer are given back and claimed alone, heads first", async () => {
     const database = await openPull();
@@ -291,20 +240,6 @@ describe("expired claims", () => {
     expect(await readEvents(database)).toMatchObject([{ status: "DONE", attempts: 2, crashes: 1, lastError: null }]);
   });
 });
-
-async function claimAll(database: Database): Promise<string[]> {
-  const found: string[] = [];
-  const keys: Record<string, string> = {};
-  for (let cursor = "", tries = 0; tries < 200; tries += 1) {
-    const claim = await claimHead(database.pool, request({ afterTenant: cursor, afterKeys: keys }));
-    if (claim.kind === "closed") throw new Error("expected the mode to be open");
-    cursor = claim.cursor.tenant;
-    if (claim.cursor.key !== null) keys[cursor] = claim.cursor.key;
-    if (claim.kind === "claimed") found.push(claim.event.id);
-    else if (!claim.more || tries > 100) return found;
-  }
-  return found;
-}
 
 async function requeue(database: Database, id: string): Promise<void> {
   await database.pool.query(

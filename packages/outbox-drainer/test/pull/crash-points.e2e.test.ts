@@ -44,7 +44,10 @@ test("a pull worker that dies after any of its calls: every effect and every han
   );
   const calls = points.map(({ call }) => call);
   for (const part of ["BEGIN", "SAVEPOINT", "ROLLBACK TO", "COMMIT", 'INSERT INTO "Mark"', 'INTO "OutboxReceipt"', "redis:"]) {
-    expect(calls.some((call) => call.includes(part)), `a crash after ${part}`).toBe(true);
+    expect(
+      calls.some((call) => call.includes(part)),
+      `a crash after ${part}`,
+    ).toBe(true);
   }
 }, 300_000);
 
@@ -56,7 +59,12 @@ async function openWorld(): Promise<World> {
   await preparePull(client);
   await insertRecordEvents(client, 2);
   await insertRecordEvents(client, 1, { record: "deal", type: "record.deal.updated" });
-  return { test: database, database: client, backend, env: { CRASH_DATABASE_URL: database.url, CRASH_REDIS_URL: url, CRASH_PREFIX: prefix } };
+  return {
+    test: database,
+    database: client,
+    backend,
+    env: { CRASH_DATABASE_URL: database.url, CRASH_REDIS_URL: url, CRASH_PREFIX: prefix },
+  };
 }
 
 async function recover({ database, backend }: World): Promise<void> {

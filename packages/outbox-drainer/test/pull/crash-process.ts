@@ -1,3 +1,4 @@
+/* oxlint-disable no-underscore-dangle -- the name of the hook */
 // A process that drains what is there as a pull worker does, and ends; it is ended earlier at each of its calls.
 import { createEffects } from "@toolctrl/db/after-save-effect";
 import { createDatabase } from "@toolctrl/db/client";

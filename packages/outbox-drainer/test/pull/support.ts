@@ -9,9 +9,9 @@ import { createMetrics } from "@toolctrl/runtime/metrics";
 import { onTestFinished } from "vitest";
 import { createAttempts, type Attempts } from "../../src/attempts.ts";
 import type { ClaimedEvent } from "../../src/claimed-event.ts";
-import { claimHead } from "../../src/pull/claim-head.ts";
+import { claimHead, type HeadRequest } from "../../src/pull/claim-head.ts";
 import { createPullWorkers, type PullSettings, type PullWorkers } from "../../src/pull-workers.ts";
-import { insertEvents } from "../support.ts";
+import { insertEvents, openDatabase } from "../support.ts";
 
 export const PULL_SETTINGS: PullSettings = {
   parallelism: 4,
@@ -107,9 +107,26 @@ export function gate(): { readonly opened: Promise<void>; open(): void } {
   return { opened: promise, open: resolve };
 }
 
+/** What a pull worker asks for. */
+export const headRequest = (overrides: Partial<HeadRequest> = {}): HeadRequest => ({
+  epoch: 1n,
+  leaseMs: 60_000,
+  lockToken: randomUUID(),
+  afterTenant: "",
+  afterKeys: {},
+  ...overrides,
+});
+
+/** A database of its own in pull mode. */
+export async function openPull(): Promise<Database> {
+  const database = await openDatabase();
+  await preparePull(database);
+  return database;
+}
+
 /** Claims by hand, as a pull worker would. */
-export async function claimOne(database: Database, leaseMs = 60_000): Promise<ClaimedEvent> {
-  const claim = await claimHead(database.pool, { epoch: 1n, leaseMs, lockToken: randomUUID(), afterTenant: "", afterKeys: {} });
+export async function claimOne(database: Database): Promise<ClaimedEvent> {
+  const claim = await claimHead(database.pool, headRequest());
   if (claim.kind !== "claimed") throw new Error(`expected a claim, got ${claim.kind}`);
   return claim.event;
 }

@@ -3,14 +3,14 @@ import type { AddResult, NewJob } from "@toolctrl/queue/port";
 import { waitFor } from "@toolctrl/testkit/wait";
 import { describe, expect, test } from "vitest";
 import { letTimePass, openDatabase, readEvents, statuses } from "../support.ts";
-import { effectOf, gate, insertRecordEvents, mark, marks, preparePull, workersOf } from "./support.ts";
+import { effectOf, gate, insertRecordEvents, mark, marks, openPull, workersOf } from "./support.ts";
 
-const isDone = (count: number, database: Parameters<typeof statuses>[0]) => async (): Promise<boolean> => (await statuses(database)).DONE === count;
+const isDone = (count: number, database: Parameters<typeof statuses>[0]) => async (): Promise<boolean> =>
+  (await statuses(database)).DONE === count;
 
 describe("independent workers", () => {
   test("many workers over many clients: each record's effects in insert order, each once", async () => {
-    const database = await openDatabase();
-    await preparePull(database);
+    const database = await openPull();
     for (let round = 0; round < 12; round += 1) {
       for (let record = 0; record < 15; record += 1) await insertRecordEvents(database, 1, { record: String(record) });
     }
@@ -29,8 +29,7 @@ describe("independent workers", () => {
   });
 
   test("with twice as many events waiting for one lock as there are workers, another record's event is not held up", async () => {
-    const database = await openDatabase();
-    await preparePull(database);
+    const database = await openPull();
     await database.pool.query(`INSERT INTO "Parent" ("id") VALUES ('p')`);
     const cascade = await database.pool.connect();
     await cascade.query("BEGIN");
@@ -62,13 +61,16 @@ describe("independent workers", () => {
   });
 
   test("a head that dies lets its line go on, other lines never wait, and a parked line is released in order", async () => {
-    const database = await openDatabase();
-    await preparePull(database);
+    const database = await openPull();
     const routes = [
       { prefix: "record.", target: "database", consumers: [] },
       { prefix: "record.deal.", target: "database", consumers: [], deadHead: "park" },
     ] as const;
-    const [dead = "", behind] = await insertRecordEvents(database, 3, { record: "parked", type: "record.deal.updated", payload: { bad: true } });
+    const [dead = "", behind] = await insertRecordEvents(database, 3, {
+      record: "parked",
+      type: "record.deal.updated",
+      payload: { bad: true },
+    });
     const [, goesOn] = await insertRecordEvents(database, 2, { record: "going", payload: { bad: true } });
     const [other] = await insertRecordEvents(database, 1, { record: "other" });
     await database.pool.query(`UPDATE "OutboxEvent" SET "payload" = "payload" - 'bad' WHERE "id" = ANY($1)`, [[behind, goesOn]]);
@@ -88,8 +90,7 @@ describe("independent workers", () => {
   });
 
   test("a slow effect keeps its claim for ten leases, with every worker and every connection of the pool busy", async () => {
-    const database = await openDatabase();
-    await preparePull(database);
+    const database = await openPull();
     for (let n = 0; n < 4; n += 1) await insertRecordEvents(database, 1, { record: String(n) });
     let runs = 0;
     const release = gate();
@@ -104,7 +105,9 @@ describe("independent workers", () => {
       ],
       { settings: { leaseMs: 300 } },
     );
-    const rival = workersOf(await openDatabase(urlOf(database)), [effectOf((tx, event) => mark(tx, event.id, "rival"))], { settings: { leaseMs: 300 } });
+    const rival = workersOf(await openDatabase(urlOf(database)), [effectOf((tx, event) => mark(tx, event.id, "rival"))], {
+      settings: { leaseMs: 300 },
+    });
     workers.start();
     await waitFor(() => runs === 4, { what: "every worker to be busy" });
     const held = await Promise.all(Array.from({ length: 16 }, () => database.pool.connect()));
@@ -125,8 +128,7 @@ describe("independent workers", () => {
   }, 30_000);
 
   test("a payload that ends its process each time is FAILED when its crash budget is spent, and parks where its route says so", async () => {
-    const database = await openDatabase();
-    await preparePull(database);
+    const database = await openPull();
     await insertRecordEvents(database, 1, { record: "deal", type: "record.deal.updated" });
     await insertRecordEvents(database, 1, { record: "lead" });
     const routes = [
@@ -139,7 +141,9 @@ describe("independent workers", () => {
     await database.pool.query(dies);
     await database.pool.query(`UPDATE "OutboxEvent" SET "crashes" = 1`);
     expect(await workers.runOnce()).toBeNull();
-    const { rows } = await database.pool.query(`SELECT "status"::text, "crashes", "retries", "blocksLine", "lastErrorCode" FROM "OutboxEvent" ORDER BY "position"`);
+    const { rows } = await database.pool.query(
+      `SELECT "status"::text, "crashes", "retries", "blocksLine", "lastErrorCode" FROM "OutboxEvent" ORDER BY "position"`,
+    );
     expect(rows).toEqual([
       { status: "FAILED", crashes: 2, retries: 0, blocksLine: true, lastErrorCode: "DB.LEASE_LOST" },
       { status: "FAILED", crashes: 2, retries: 0, blocksLine: false, lastErrorCode: "DB.LEASE_LOST" },
@@ -147,8 +151,7 @@ describe("independent workers", () => {
   });
 
   test("closing claims nothing more, lets the running attempts end, and gives back no claim", async () => {
-    const database = await openDatabase();
-    await preparePull(database);
+    const database = await openPull();
     for (let n = 0; n < 6; n += 1) await insertRecordEvents(database, 1, { record: String(n) });
     let running = 0;
     const release = gate();
@@ -170,8 +173,7 @@ describe("independent workers", () => {
   });
 
   test("a hint wakes one idle worker, which wakes the next when it finds work; polling alone finds it too", async () => {
-    const database = await openDatabase();
-    await preparePull(database);
+    const database = await openPull();
     const effect = effectOf((tx, event) => mark(tx, event.id));
     const woken = workersOf(database, [effect], { settings: { intervalMs: 3_600_000 } });
     woken.start();
@@ -184,11 +186,11 @@ describe("independent workers", () => {
     workersOf(database, [effect], { settings: { intervalMs: 50 } }).start();
     await insertRecordEvents(database, 1, { record: "b" });
     await waitFor(isDone(22, database), { what: "polling to find the event" });
+    expect(await marks(database)).toHaveLength(22);
   });
 
   test("in batch mode, or while a switch is under way, nothing is claimed", async () => {
-    const database = await openDatabase();
-    await preparePull(database);
+    const database = await openPull();
     await insertRecordEvents(database, 1);
     const workers = workersOf(database, [effectOf((tx, event) => mark(tx, event.id))]);
     await database.pool.query(`UPDATE "OutboxMode" SET "desired" = 'batch'`);
@@ -206,14 +208,19 @@ describe("independent workers", () => {
 });
 
 describe("queue routes", () => {
-  const routes = [{ prefix: "mail.", target: "queue", queue: "outbox.mail", consumers: ["mail-render"] }, { prefix: "record.", target: "database", consumers: [] }] as const;
+  const routes = [
+    { prefix: "mail.", target: "queue", queue: "outbox.mail", consumers: ["mail-render"] },
+    { prefix: "record.", target: "database", consumers: [] },
+  ] as const;
 
   test("hand off in order per record", async () => {
-    const database = await openDatabase();
-    await preparePull(database);
-    for (let n = 0; n < 40; n += 1) await insertRecordEvents(database, 1, { type: "mail.lead.send", record: String(n % 4), payload: { n } });
+    const database = await openPull();
+    for (let n = 0; n < 40; n += 1)
+      await insertRecordEvents(database, 1, { type: "mail.lead.send", record: String(n % 4), payload: { n } });
     const added: NewJob[] = [];
-    const backend = { addAll: (jobs: readonly NewJob[]) => (added.push(...jobs), Promise.resolve(jobs.map((): AddResult => ({ ok: true })))) };
+    const backend = {
+      addAll: (jobs: readonly NewJob[]) => (added.push(...jobs), Promise.resolve(jobs.map((): AddResult => ({ ok: true })))),
+    };
     workersOf(database, [], { routes, backend }).start();
     await waitFor(isDone(40, database), { what: "every event to be DONE" });
     const payloads = added.map(({ data }) => (data as { payload: { recordId: string; n: number } }).payload);
@@ -225,8 +232,7 @@ describe("queue routes", () => {
   });
 
   test("while the queue is away its events are put off without being counted, and those of database routes go on", async () => {
-    const database = await openDatabase();
-    await preparePull(database);
+    const database = await openPull();
     for (let n = 0; n < 8; n += 1) await insertRecordEvents(database, 1, { type: "mail.lead.send", record: String(n) });
     const [free = ""] = await insertRecordEvents(database, 1, { record: "free" });
     const unreachable = new CodedError("QUEUE.UNREACHABLE", "expected an answer, got none");
@@ -242,13 +248,20 @@ describe("queue routes", () => {
         return jobs.map(() => ({ ok: false, error: unreachable }));
       },
     };
-    const workers = workersOf(database, [effectOf((tx, event) => mark(tx, event.id))], { routes, backend, settings: { parallelism: 2, intervalMs: 50 } });
+    const workers = workersOf(database, [effectOf((tx, event) => mark(tx, event.id))], {
+      routes,
+      backend,
+      settings: { parallelism: 2, intervalMs: 50 },
+    });
     workers.start();
     await waitFor(async () => (await readEvents(database, [free]))[0]?.status === "DONE", { what: "the database event to be DONE" });
     away = false;
     release.open();
     await letTimePass(database);
-    await waitFor(async () => (await letTimePass(database), (await statuses(database)).DONE === 9), { what: "every event to be DONE", timeoutMs: 20_000 });
+    await waitFor(async () => (await letTimePass(database), (await statuses(database)).DONE === 9), {
+      what: "every event to be DONE",
+      timeoutMs: 20_000,
+    });
     expect((await readEvents(database)).every((row) => row.retries === 0)).toBe(true);
   });
 });
