@@ -73,6 +73,43 @@ describe("the transaction client is taken away", () => {
     expect(await marks(database)).toHaveLength(1);
   });
 
+  test("a write of several statements that was not awaited is whole when the event is DONE", async () => {
+    const database = await openPull();
+    await insertRecordEvents(database, 1);
+    const workers = workersOf(database, [
+      effectOf((tx, event) => {
+        const deliveries = { create: ["a", "b", "c"].map((recipient) => ({ recipient })) };
+        const mail = { tenantId: event.tenantId, eventId: event.id, messageId: "m", fromAddress: "f", subject: "s", deliveries };
+        void tx.emailMessage.create({ data: mail }).then(String);
+        return Promise.resolve();
+      }),
+    ]);
+    expect(await workers.runOnce()).toMatchObject({ fate: "kept", settlement: { outcome: "done" } });
+    expect(await database.prisma.emailMessage.count()).toBe(1);
+    expect(await database.prisma.emailDelivery.count()).toBe(3);
+  });
+
+  test("a nested transaction that was not awaited is rolled back before the event is settled", async () => {
+    const database = await openPull();
+    await insertRecordEvents(database, 1);
+    const [begun, ended] = [gate(), gate()];
+    const workers = workersOf(database, [
+      effectOf(async (tx, event) => {
+        const nested = tx.$transaction(async (inner) => {
+          await mark(inner, event.id);
+          begun.open();
+          await inner.$executeRawUnsafe(`SELECT pg_sleep(0.1)`);
+          await mark(inner, event.id);
+        });
+        nested.then(ended.open, ended.open);
+        await begun.opened;
+      }),
+    ]);
+    expect(await workers.runOnce()).toMatchObject({ fate: "kept", settlement: { outcome: "done" } });
+    await ended.opened;
+    expect(await marks(database)).toEqual([]);
+  });
+
   test("a client kept beyond the effect is refused, models and nested transactions included", async () => {
     const database = await openPull();
     await insertRecordEvents(database, 1);
