@@ -7,11 +7,18 @@ export interface WorkerOptions {
   readonly nodeArgs?: readonly string[];
 }
 
+export interface Readiness {
+  readonly status: number;
+  readonly checks: Record<string, { ok: boolean; error?: string }>;
+  /** What an app that drains tells of its drainer. */
+  readonly drainer?: { running: string | null; mode: string; whyNotPull: string[]; blockers: string[] } | undefined;
+}
+
 /** An app's process and its health server. */
 export interface Worker extends ChildHandle {
   /** The answer's status; 0 when there was none. */
   status(path: "/healthz" | "/readyz"): Promise<number>;
-  ready(): Promise<{ status: number; checks: Record<string, { ok: boolean; error?: string }> }>;
+  ready(): Promise<Readiness>;
   /** The value of a metric as it stands in the text, e.g. `queue_dead_total{queue="outbox.audit"}`; 0 while it is absent. */
   metric(name: string): Promise<number>;
 }
@@ -33,8 +40,8 @@ export async function startWorkerProcess(main: URL, env: Readonly<Record<string,
       ),
     async ready() {
       const response = await get("/readyz");
-      const { checks } = (await response.json()) as { checks: Record<string, { ok: boolean; error?: string }> };
-      return { status: response.status, checks };
+      const { checks, drainer } = (await response.json()) as Pick<Readiness, "checks" | "drainer">;
+      return { status: response.status, checks, drainer };
     },
     async metric(name) {
       const text = await (await get("/metrics")).text();

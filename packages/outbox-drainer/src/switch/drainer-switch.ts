@@ -73,7 +73,7 @@ export function createDrainerSwitch(deps: DrainerSwitchDeps): DrainerSwitch {
   /** Moves the row as far as it goes. */
   async function settle(state: ModeState): Promise<ModeState> {
     switching = isUnsettled(state);
-    // Stopped before the row is moved: claims that follow each other closely would keep it locked against the move.
+    // Stopped before the row is moved: claims that follow each other closely would keep the move waiting.
     if (switching) run(null);
     while (switching && !closing) {
       const moved = await moveMode(db, state);
