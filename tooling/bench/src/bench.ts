@@ -1,18 +1,21 @@
+import { claimCase } from "./cases/claim.ts";
 import { consumeCase } from "./cases/consume.ts";
 import { handOffCase } from "./cases/hand-off.ts";
 import { publishCase } from "./cases/publish.ts";
 import { measureCase, type BenchCase, type CaseResult } from "./measure.ts";
-import type { BenchOptions, CaseName } from "./options.ts";
+import type { BenchOptions, RatioName } from "./options.ts";
+import { measureClaimPlans } from "./plans/claim-plans.ts";
 import { benchTelemetry, type Telemetry } from "./quiet.ts";
 import { reportOf, type BenchReport } from "./report.ts";
 import { startServers, type BenchServers } from "./servers.ts";
 
 type MakeCase = (servers: BenchServers, operations: number, telemetry: Telemetry) => Promise<BenchCase>;
 
-const CASES: Record<CaseName, { readonly make: MakeCase; readonly operations: number; readonly quickOperations: number }> = {
+const CASES: Record<RatioName, { readonly make: MakeCase; readonly operations: number; readonly quickOperations: number }> = {
   publish: { make: publishCase, operations: 6_000, quickOperations: 50 },
   "hand-off": { make: handOffCase, operations: 50_000, quickOperations: 500 },
   consume: { make: consumeCase, operations: 20_000, quickOperations: 200 },
+  claim: { make: claimCase, operations: 2_000, quickOperations: 20 },
 };
 
 /** Starts the servers, measures one case after the other, and stops everything. */
@@ -21,15 +24,18 @@ export async function runBench(options: BenchOptions, progress: (line: string) =
   const telemetry = benchTelemetry();
   try {
     const results: CaseResult[] = [];
-    for (const name of options.only) results.push(await measureOne(name, options, servers, telemetry, progress));
-    return reportOf(options, servers, results);
+    for (const name of options.only) {
+      if (name !== "claim-plans") results.push(await measureOne(name, options, servers, telemetry, progress));
+    }
+    const plans = options.only.includes("claim-plans") ? await measureClaimPlans(servers, telemetry, options.quick, progress) : [];
+    return reportOf(options, servers, results, plans);
   } finally {
     await servers.close();
   }
 }
 
 async function measureOne(
-  name: CaseName,
+  name: RatioName,
   options: BenchOptions,
   servers: BenchServers,
   telemetry: Telemetry,

@@ -1,4 +1,4 @@
-import type { CaseName } from "./options.ts";
+import type { RatioName } from "./options.ts";
 
 /** One of the two programs that are compared. */
 export interface Side {
@@ -12,7 +12,7 @@ export interface Side {
 }
 
 export interface BenchCase {
-  readonly name: CaseName;
+  readonly name: RatioName;
   readonly title: string;
   /** What one operation is, in the plural. */
   readonly unit: string;
@@ -37,7 +37,7 @@ export interface SideResult {
 }
 
 export interface CaseResult {
-  readonly name: CaseName;
+  readonly name: RatioName;
   readonly title: string;
   readonly unit: string;
   readonly operations: number;

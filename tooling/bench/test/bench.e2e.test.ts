@@ -38,7 +38,18 @@ test("a quick run measures every case on private, durable servers and prints one
       { name: "publish", target: 0.7, ...measured },
       { name: "hand-off", target: 0.8, ...measured },
       { name: "consume", target: 0.5, ...measured },
+      { name: "claim", target: 1 / 3, ...measured },
     ],
+    claimPlans: Array.from({ length: 7 }, () => ({
+      shape: expect.any(String),
+      pending: RATE,
+      headsInFlight: RATE,
+      claims: 10,
+      found: RATE,
+      medianBuffers: RATE,
+      worstBuffers: RATE,
+      medianMs: RATE,
+    })),
   });
   expect(JSON.parse(await readFile(out, "utf8"))).toEqual(report);
   expect(bench.stderr()).toContain("│");

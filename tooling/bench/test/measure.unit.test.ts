@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { measureCase, median, type BenchCase, type Side } from "../src/measure.ts";
-import { parseOptions } from "../src/options.ts";
+import { CASE_NAMES, parseOptions } from "../src/options.ts";
 
 function caseOf(steps: string[], faults: { baseline?: Error } = {}): BenchCase {
   const side = (label: string, fault?: Error): Side => ({
@@ -53,7 +53,7 @@ test("the median is the middle value, or the mean of the two middle ones", () =>
 });
 
 test("options have defaults, and a wrong one is named", () => {
-  expect(parseOptions([])).toEqual({ quick: false, rounds: 3, only: ["publish", "hand-off", "consume"], json: false, out: undefined });
+  expect(parseOptions([])).toEqual({ quick: false, rounds: 3, only: CASE_NAMES, json: false, out: undefined });
   expect(parseOptions(["--", "--quick", "--only", "consume, publish"])).toMatchObject({
     quick: true,
     rounds: 1,
