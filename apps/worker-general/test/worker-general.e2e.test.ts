@@ -1,9 +1,7 @@
 import { verifyAuditChain } from "@toolctrl/domain/audit";
 import { publishOutboxEvent, publishOutboxEvents } from "@toolctrl/db/outbox";
-import { spawnNode } from "@toolctrl/testkit/process";
-import { startRedis } from "@toolctrl/testkit/redis-server";
 import { waitFor } from "@toolctrl/testkit/wait";
-import { describe, expect, onTestFinished, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { openInstallation, startWorker } from "./support.ts";
 
 describe.each(["redis", "postgres"] as const)("worker-general on %s", (kind) => {
@@ -65,34 +63,4 @@ test("200 audit events of one tenant, published at once and taken by two workers
   expect(await verifyAuditChain(pool, "acme", { batchSize: 30 })).toMatchObject({ ok: true, verified: 200, headSequence: "200" });
   for (const worker of workers) worker.kill("SIGTERM");
   expect(await Promise.all(workers.map((worker) => worker.waitForExit()))).toMatchObject([{ code: 0 }, { code: 0 }]);
-});
-
-test("with Redis away at boot it starts, says so in /readyz, and goes to work without a restart once Redis is there", async () => {
-  const redis = await startRedis();
-  onTestFinished(() => redis.stop());
-  await redis.stop();
-  const installation = await openInstallation();
-  const { prisma, pool } = installation.database;
-  const worker = await startWorker(installation, { REDIS_URL: redis.url });
-  const port = /"port":(\d+)/.exec(await worker.waitForLine(/health server listens/))?.[1];
-  const statusOf = async (path: string): Promise<number> => (await fetch(`http://127.0.0.1:${port}${path}`)).status;
-  await prisma.$transaction((tx) => publishOutboxEvent(tx, { tenantId: "acme", type: "billing.invoice.paid", payload: {} }));
-  expect([await statusOf("/healthz"), await statusOf("/readyz")]).toEqual([200, 503]);
-  await redis.start();
-  await waitFor(async () => (await statusOf("/readyz")) === 200, { timeoutMs: 30_000, what: "readiness" });
-  await waitFor(async () => (await pool.query(`SELECT 1 FROM "Notification"`)).rowCount === 1, {
-    timeoutMs: 40_000,
-    what: "the notification",
-  });
-  worker.kill("SIGTERM");
-  expect(await worker.waitForExit()).toMatchObject({ code: 0 });
-});
-
-test("the queue group of the other app, and every other wrong value, stops the boot at once", async () => {
-  const worker = spawnNode(new URL("../src/main.ts", import.meta.url), {
-    env: { DATABASE_URL: "mysql://x", WORKER_QUEUE_GROUP: "mail", OUTBOX_DISPATCH_BATCH_SIZE: "many" },
-  });
-  expect((await worker.waitForExit()).code).toBe(1);
-  for (const problem of ["DATABASE_URL:", "WORKER_QUEUE_GROUP: expected general", "OUTBOX_DISPATCH_BATCH_SIZE:"])
-    expect(worker.stderr()).toContain(problem);
 });
