@@ -1,12 +1,24 @@
 import type { RouteRule } from "@toolctrl/event-router/router";
 import { assertNever } from "@toolctrl/foundation/errors";
+import type { LineHead } from "../lines/find-head-before.ts";
 import type { EventListing } from "./list-events.ts";
 import type { Receipt } from "@toolctrl/db/receipts";
 import type { EventJob } from "./jobs-of-event.ts";
 
 /** Where an event is, why, and what a person can do about it (null: nothing is needed). */
 export interface Verdict {
-  readonly state: "waiting" | "retrying" | "claimed" | "failed" | "cancelled" | "handed-off" | "lost" | "dead" | "no-consumer" | "finished";
+  readonly state:
+    | "waiting"
+    | "blocked"
+    | "retrying"
+    | "claimed"
+    | "failed"
+    | "cancelled"
+    | "handed-off"
+    | "lost"
+    | "dead"
+    | "no-consumer"
+    | "finished";
   readonly why: string;
   readonly next: string | null;
 }
@@ -20,6 +32,8 @@ export interface VerdictFacts {
   /** Live processes that serve the route's queue, and that drain. */
   readonly servers: number;
   readonly drainers: number;
+  /** While pull workers run: what the event waits behind. */
+  readonly before?: LineHead | null;
 }
 
 /** Says in one sentence where an event is and why. */
@@ -49,7 +63,8 @@ export function judgeEvent(facts: VerdictFacts): Verdict {
   }
 }
 
-function judgePending({ event, now, drainers }: VerdictFacts): Verdict {
+function judgePending({ event, now, drainers, before }: VerdictFacts): Verdict {
+  if (before !== null && before !== undefined) return judgeBlocked(before);
   const noDrainer = drainers === 0 ? "start a worker-general with OUTBOX_DISPATCHER_ENABLED=true: no live process drains" : null;
   if (event.scheduledAt > now) {
     const why =
@@ -59,6 +74,21 @@ function judgePending({ event, now, drainers }: VerdictFacts): Verdict {
     return { state: "retrying", why: `${why} (due ${event.scheduledAt.toISOString()})`, next: noDrainer };
   }
   return { state: "waiting", why: `it has been due since ${event.scheduledAt.toISOString()} and waits for a drainer`, next: noDrainer };
+}
+
+const HEAD_WAITS: Record<LineHead["cause"], string> = {
+  parked: "failed for good and keeps its place",
+  backoff: "waits for its next try",
+  "in-flight": "is claimed",
+  due: "is due",
+};
+
+function judgeBlocked({ id, recordKey, cause }: LineHead): Verdict {
+  return {
+    state: "blocked",
+    why: `it waits behind the older event ${id} of ${recordKey}, which ${HEAD_WAITS[cause]}`,
+    next: cause === "parked" ? `\`toolctrl-cli outbox requeue ${id}\`, or \`toolctrl-cli outbox skip ${id}\`` : null,
+  };
 }
 
 function judgeProcessing({ event, now }: VerdictFacts): Verdict {
@@ -71,6 +101,8 @@ function judgeProcessing({ event, now }: VerdictFacts): Verdict {
 
 function judgeDone(facts: VerdictFacts): Verdict {
   const { event, route, receipts, servers } = facts;
+  if (route?.target === "database")
+    return { state: "finished", why: "its after-save effects were committed together with DONE", next: null };
   const open = (route?.consumers ?? []).filter((consumer) => !isFinished(event, consumer, receipts));
   if (open.length === 0) return { state: "finished", why: "handed off, and every consumer of its route has its receipt", next: null };
   const dead = receipts.find((receipt) => receipt.outcome === "dead" && open.includes(receipt.consumer));

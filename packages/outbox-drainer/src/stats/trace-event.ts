@@ -3,6 +3,8 @@ import type { Router } from "@toolctrl/event-router/router";
 import { CodedError } from "@toolctrl/foundation/errors";
 import type { QueueBackend } from "@toolctrl/queue/port";
 import { databaseNow } from "../actions/database-now.ts";
+import { findHeadBefore } from "../lines/find-head-before.ts";
+import { readMode } from "../sql/read-mode.ts";
 import { findEvent, type EventRow } from "./find-event.ts";
 import { jobsOfEvent, type EventJob } from "./jobs-of-event.ts";
 import { judgeEvent, type Verdict } from "./judge-event.ts";
@@ -52,12 +54,15 @@ export async function traceEvent(
   const effects = await listEventRows(db, id);
   const actions = await listEventActions(db, id);
   const processes = await listLiveProcesses(db);
+  // The dispatcher does not wait for heads.
+  const held = event.status === "PENDING" && (await readMode(db)).mode === "pull";
+  const before = held ? await findHeadBefore(db, id) : null;
   const servers = processes.filter((entry) => entry.queues.includes(target)).length;
   const drainers = processes.filter((entry) => entry.drains).length;
   return {
     event,
     route: rule === null ? null : { prefix: rule.prefix, target, consumers: rule.consumers },
-    verdict: judgeEvent({ event, now: await databaseNow(db), route: rule, receipts, jobs, servers, drainers }),
+    verdict: judgeEvent({ event, now: await databaseNow(db), route: rule, receipts, jobs, servers, drainers, before }),
     steps: stepsOfEvent({ event, target, jobs, rows: effects, intents, deliveries, receipts, actions }),
     jobs,
     receipts,
