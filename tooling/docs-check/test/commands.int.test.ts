@@ -66,10 +66,10 @@ describe("every command of the CLI in README and guides does what it is there fo
     );
     const [, status = "FAILED"] = / outbox (?:cancel|show)/.test(command) ? ["", "PENDING"] : (/--status (\w+)/.exec(command) ?? []);
     await database.pool.query(
-      `UPDATE "OutboxEvent" SET "status" = $2::"OutboxStatus", "blocksLine" = $2 = 'PENDING', "updatedAt" = clock_timestamp(),
+      `UPDATE "OutboxEvent" SET "status" = $2::"OutboxStatus", "blocksLine" = $2 = 'PENDING' OR $3, "updatedAt" = clock_timestamp(),
          "lastErrorCode" = CASE WHEN $2 = 'FAILED' THEN 'QUEUE.REJECTED' END, "lastError" = CASE WHEN $2 = 'FAILED' THEN 'refused' END,
          "processedAt" = CASE WHEN $2 = 'DONE' THEN clock_timestamp() END WHERE "id" = $1::uuid`,
-      [id, status],
+      [id, status, command.includes(" outbox skip ")],
     );
     return id;
   }
