@@ -56,6 +56,7 @@ async function startAndRun(scope: Scope, root: string, options: StackOptions, pr
   await prepareSample(database, sinks, await readSecretsKey(dataDir));
   const backend = scope.add("queue", await openBackend(servers, env.QUEUE_PREFIX));
   const mode = options.mode ?? (env.OUTBOX_PULL_WORKER === "true" ? "pull" : "batch");
+  if (mode === "pull") progress.say("  Drainer    pull workers; only this stack opens the rollout gate for them");
   const workers = await startWorkers(scope, { root, dataDir, servers, sinks, mode });
   showLinks(progress, servers, workers);
   return runSample({ ...options, database, backend, sinks, progress, workerEnded: Promise.race(workers.map((worker) => worker.ended)) });

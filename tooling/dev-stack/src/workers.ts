@@ -51,14 +51,17 @@ export async function readSecretsKey(dataDir: string): Promise<string> {
 }
 
 function workerEnv({ servers, sinks, mode }: WorkersSetup, secretsKey: string): NodeJS.ProcessEnv {
+  const inherited = inheritedEnv();
+  // `--mode batch` outvotes an inherited `true`; `shadow` may stay, it drains in batches.
+  const votes = mode === "pull" || inherited["OUTBOX_PULL_WORKER"] === "true";
   return {
-    ...inheritedEnv(),
+    ...inherited,
     NODE_ENV: "development",
     DATABASE_URL: servers.databaseUrl,
     QUEUE_BACKEND: servers.backend,
     ...(servers.redisUrl === undefined ? {} : { REDIS_URL: servers.redisUrl }),
     OUTBOX_DISPATCHER_ENABLED: "true",
-    ...(mode === "pull" ? { OUTBOX_PULL_WORKER: "true" } : {}),
+    ...(votes ? { OUTBOX_PULL_WORKER: String(mode === "pull") } : {}),
     SMTP_URL: `smtp://127.0.0.1:${sinks.smtpPort}`,
     MAIL_FROM: "sample@toolctrl.example",
     WEBHOOK_SECRETS_KEY: secretsKey,
@@ -97,18 +100,24 @@ const READY_TIMEOUT_MS = 60_000;
 /** Ready, and running the drainer that was asked for: traffic before that would be drained by the other one. */
 async function untilReady(worker: Worker, drainer: "batch" | "pull" | undefined): Promise<void> {
   let dead: string | undefined;
+  let missing = "an answer";
   void worker.ended.then((how) => (dead = how));
   for (const giveUpAt = Date.now() + READY_TIMEOUT_MS; Date.now() < giveUpAt;) {
     if (dead !== undefined) throw new Error(dead);
-    if (await isReady(worker, drainer)) return;
+    const now = await whatIsMissing(worker, drainer);
+    if (now === null) return;
+    missing = now;
     await new Promise((resolve) => setTimeout(resolve, 100));
   }
-  throw new Error(`expected ${worker.app} to be ready within ${READY_TIMEOUT_MS / 1000} s, it is not; its log is ${worker.logFile}`);
+  const { app, logFile } = worker;
+  throw new Error(`expected ${app} to be ready within ${READY_TIMEOUT_MS / 1000} s, it lacks ${missing}; its log is ${logFile}`);
 }
 
-async function isReady({ healthUrl }: Worker, drainer: "batch" | "pull" | undefined): Promise<boolean> {
+async function whatIsMissing({ healthUrl }: Worker, drainer: "batch" | "pull" | undefined): Promise<string | null> {
   const response = await fetch(`${healthUrl}/readyz`).catch(() => null);
-  if (response?.ok !== true) return false;
-  const body = (await response.json()) as { drainer?: { running?: string } };
-  return drainer === undefined || body.drainer?.running === drainer;
+  if (response === null) return "an answer";
+  const body = await response.text();
+  if (!response.ok) return `readiness (${body})`;
+  const { drainer: drains } = JSON.parse(body) as { drainer?: { running?: string } };
+  return drainer === undefined || drains?.running === drainer ? null : `the drainer ${drainer} (${JSON.stringify(drains)})`;
 }
