@@ -64,7 +64,7 @@ describe("locks and time", () => {
           await mark(tx, event.id);
         }),
       ],
-      { settings: { leaseMs: 1_200 } },
+      { settings: { leaseMs: 4_000 } },
     );
     workers.start();
     await waitFor(async () => (await statuses(database)).DONE === 1, { what: "the slow event to be DONE", timeoutMs: 30_000 });

@@ -103,21 +103,21 @@ describe("independent workers", () => {
           await release.opened;
         }),
       ],
-      { settings: { leaseMs: 300 } },
+      { settings: { leaseMs: 1_000 } },
     );
     const rival = workersOf(await openDatabase(urlOf(database)), [effectOf((tx, event) => mark(tx, event.id, "rival"))], {
-      settings: { leaseMs: 300 },
+      settings: { leaseMs: 1_000 },
     });
     workers.start();
     await waitFor(() => runs === 4, { what: "every worker to be busy" });
     const held = await Promise.all(Array.from({ length: 16 }, () => database.pool.connect()));
-    const { rows } = await (held[0] ?? database.pool).query<{ at: Date }>(`SELECT clock_timestamp() + interval '3 seconds' AS at`);
+    const { rows } = await (held[0] ?? database.pool).query<{ at: Date }>(`SELECT clock_timestamp() + interval '10 seconds' AS at`);
     await waitFor(
       async () => {
         expect(await rival.runOnce()).toBeNull();
         return (await held[0]?.query(`SELECT 1 WHERE clock_timestamp() > $1`, [rows[0]?.at]))?.rowCount === 1;
       },
-      { what: "ten leases to pass" },
+      { what: "ten leases to pass", timeoutMs: 25_000 },
     );
     for (const client of held) client.release();
     release.open();
@@ -125,7 +125,7 @@ describe("independent workers", () => {
     expect(runs).toBe(4);
     expect((await marks(database)).map(({ text }) => text)).toEqual(["done", "done", "done", "done"]);
     expect((await readEvents(database)).every((row) => row.attempts === 1 && row.crashes === 0)).toBe(true);
-  }, 30_000);
+  });
 
   test("a payload that ends its process each time is FAILED when its crash budget is spent, and parks where its route says so", async () => {
     const database = await openPull();
