@@ -82,7 +82,7 @@ describe("outbox-done-retention", () => {
     expect(await purge).toMatchObject({ deleted: 100_000, held: {}, capped: true });
     expect(await runRetention(database.pool, ROUTES, settings, silentLog)).toMatchObject({ deleted: 99_800, capped: false });
     expect(await statuses(database)).toEqual({ FAILED: 200, PROCESSING: 10 });
-  });
+  }, 180_000);
 
   test("the batch size is clamped to 1..10000", async () => {
     const database = await openDatabase();

@@ -114,7 +114,6 @@ async function loadEvents(servers: BenchServers, operations: number): Promise<vo
     [operations, TENANTS],
   );
   await admin.query(`VACUUM (ANALYZE) "OutboxEvent"`);
-  await admin.query("CHECKPOINT");
 }
 
 /** The jobs the dispatcher makes, taken from it, so that both sides add the same. */
