@@ -117,7 +117,8 @@ export const outboxEnv = {
   OUTBOX_PULL_WORKER: choice({
     values: ["false", "shadow", "true"],
     fallback: "false",
-    about: "This process's vote on the drainer, kept in the register of live processes; the batch dispatcher is the only one so far",
+    about:
+      "This process's vote on the drainer: pull workers run while every live process that drains votes true and nothing speaks against it; shadow votes against them and compares what they would claim",
   }),
 };
 

@@ -33,5 +33,7 @@ const STACK = "tooling/dev-stack/test/stack.e2e.test.ts";
 export const RUN_ELSEWHERE: Readonly<Record<string, { readonly file: string; readonly title: string }>> = {
   "npm start": { file: STACK, title: "Ctrl-C in the middle of the traffic stops every process that was started" },
   "npm start -- --once --json": { file: STACK, title: "on Redis, all sample traffic has its effect once" },
+  "npm start -- --mode pull": { file: STACK, title: "through pull workers, all sample traffic has its effect once" },
+  "OUTBOX_PULL_WORKER=true npm start": { file: STACK, title: "the vote OUTBOX_PULL_WORKER=true has pull workers drain all of it" },
   "npm test": { file: ".ci/run", title: "npm test" },
 };

@@ -53,6 +53,7 @@ function routes(): string {
   return [
     "## Routes",
     "The longest prefix that matches decides; a prefix matches whole segments. An event that no prefix matches becomes `FAILED` at once, with `ROUTER.UNROUTABLE`. *Receipts expected from* are the consumers whose receipts together say that the event had all its effects.",
+    "Events of a route without a queue end in the drainer: [after-save effects](../guides/consume.md#after-save-effects).",
     "Where the product has *no consumer yet*, events are handed off and their jobs wait in the queue. `toolctrl-cli outbox stats` shows such queues, and retention keeps their events.",
     tableOf(
       ["Prefix", "Queue", "Worker", "Receipts expected from"],
@@ -63,7 +64,8 @@ function routes(): string {
 
 function routeRow(rule: RouteRule, served: ReadonlySet<string>): string[] {
   const prefix = `\`${rule.prefix}\``;
-  if (rule.target === "database") return [prefix, "none: effects in the database", "none yet: such events become `FAILED`", "nobody yet"];
+  if (rule.target === "database")
+    return [prefix, "none: after-save effects", "`DONE` in the transaction of the effects", "each effect, in it"];
   const consumers = rule.consumers.map((consumer) => `\`${consumer}\``).join(", ");
   const absent = served.has(rule.queue) ? "" : " (no consumer yet)";
   return [prefix, `\`${rule.queue}\``, `worker-${QUEUES[rule.queue]}`, consumers + absent];

@@ -1,9 +1,11 @@
 import type { Consumer } from "@toolctrl/consumer/define";
 import { startConsumers } from "@toolctrl/consumer/run";
+import { createEffects, type AfterSaveEffect } from "@toolctrl/db/after-save-effect";
 import { createDatabase, type Database } from "@toolctrl/db/client";
 import { publishOutboxEvent } from "@toolctrl/db/outbox";
 import { createRouter } from "@toolctrl/event-router/router";
 import { createBatchDispatcher } from "@toolctrl/outbox-drainer/batch-dispatcher";
+import { createPullWorkers } from "@toolctrl/outbox-drainer/pull-workers";
 import { createQueueBackend } from "@toolctrl/queue/backend";
 import { createAlerts } from "@toolctrl/runtime/alerts";
 import { createLogger } from "@toolctrl/runtime/logger";
@@ -112,6 +114,33 @@ test("the consumer of the guide has its effect once, however often its job is de
     what: "the second delivery to be suppressed",
   });
   expect((await database.pool.query(`SELECT * FROM "AiCost"`)).rows).toEqual([{ tenantId: "acme", model: "small", cents: 3 }]);
+});
+
+test("the after-save effect of the guide sets a total in the transaction that makes its event DONE, in the order of the record", async () => {
+  const database = await openDatabase();
+  await database.pool.query(`UPDATE "OutboxMode" SET "mode" = 'pull', "desired" = 'pull'`);
+  await database.pool.query(
+    `CREATE TABLE "OrderTotal" ("orderId" text PRIMARY KEY, "total" integer NOT NULL, "appliedPosition" bigint NOT NULL)`,
+  );
+  const { orderTotal } = await runExample(exampleOf("docs/guides/consume.md", "AfterSaveEffect"));
+  const settings = { parallelism: 1, intervalMs: 1000, leaseMs: 60_000, lockTimeoutMs: 2000, maxRetries: 6, crashBudget: 6 };
+  const backend = { addAll: () => Promise.reject(new Error("expected no hand-off, got one")) };
+  const effects = createEffects([orderTotal as AfterSaveEffect]);
+  const metrics = createMetrics({ processMetrics: false });
+  const alerts = createAlerts({ app: "test", log });
+  const workers = createPullWorkers({ database, router: createRouter(), effects, backend, settings, metrics, alerts, log });
+  onTestFinished(() => workers.close(5000));
+  await database.prisma.$transaction(async (tx) => {
+    for (const total of [3, 5]) {
+      const payload = { object: "order", recordId: "o1", after: { id: "o1", data: { total } } };
+      await publishOutboxEvent(tx, { tenantId: "acme", type: "record.order.updated", payload });
+    }
+  });
+  for (const total of [3, 5]) {
+    expect(await workers.runOnce()).toMatchObject({ fate: "kept", settlement: { outcome: "done" } });
+    expect((await database.pool.query(`SELECT "total" FROM "OrderTotal"`)).rows).toEqual([{ total }]);
+  }
+  expect(await workers.runOnce()).toBeNull();
 });
 
 test("the guide's handler under withOutboxIdempotency runs once over two deliveries", async () => {
