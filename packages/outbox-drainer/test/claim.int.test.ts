@@ -246,7 +246,9 @@ describe("fence and lease", () => {
     const last = await reclaim();
     if (last.kind !== "exhausted") throw new Error(`expected an exhausted event, got ${last.kind}`);
     await settleEvents(database.pool, [settleExhausted(last.event, createRouter())]);
-    expect(await readEvents(database, [first.event.id])).toMatchObject([{ status: "FAILED", crashes: 2, attempts: 3, retries: 0, lastErrorCode: "DB.LEASE_LOST" }]);
+    expect(await readEvents(database, [first.event.id])).toMatchObject([
+      { status: "FAILED", crashes: 2, attempts: 3, retries: 0, lastErrorCode: "DB.LEASE_LOST" },
+    ]);
     expect(await statuses(database)).toEqual({ DONE: 2, FAILED: 1 });
   });
 

@@ -37,7 +37,13 @@ const UNKEYED = statement(false);
 
 export async function reclaimExpiredEvent(
   db: Queryable,
-  request: { readonly epoch: bigint; readonly crashBudget: number; readonly leaseMs: number; readonly lockToken: string; readonly keyed?: boolean },
+  request: {
+    readonly epoch: bigint;
+    readonly crashBudget: number;
+    readonly leaseMs: number;
+    readonly lockToken: string;
+    readonly keyed?: boolean;
+  },
 ): Promise<Reclaim> {
   const { rows } = await db.query<Record<string, unknown>>(request.keyed === false ? UNKEYED : KEYED, [
     request.epoch,
