@@ -49,6 +49,17 @@ describe("converting a lead", () => {
     });
   });
 
+  test("its events say what they belong to, as those of rows do", async () => {
+    const db = await openDatabase();
+    const event = { correlationId: "c-1", causationId: "e-0", depth: 2 };
+    await db.prisma.$transaction(async (tx) => {
+      const leadId = await createLead(tx, { tenantId: TENANT, name: "Ann", event });
+      await convertLead(tx, { tenantId: TENANT, leadId, event });
+    }, IN_TX);
+    const events = (await publishedEvents(db)).map(({ type, correlationId, depth }) => ({ type, correlationId, depth }));
+    expect(events).toEqual(["created", "converted"].map((change) => ({ type: `record.lead.${change}`, correlationId: "c-1", depth: 2 })));
+  });
+
   test("P18: 20 times at once on connections of their own gives all the same ids, one of everything, and no error", async () => {
     const db = await openDatabase(22);
     const leadId = await lead(db, "ann");
