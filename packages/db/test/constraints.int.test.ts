@@ -5,6 +5,8 @@ import { violatedConstraint } from "../src/client.ts";
 import { rejection } from "./support.ts";
 
 const UUID = "0190a0a0-0000-7000-8000-000000000001";
+/** Of what the good rows refer to. */
+const OTHER = "0190a0a0-0000-7000-8000-000000000002";
 const NOW = "2030-01-01T00:00:00Z";
 const HASH = "a".repeat(64);
 
@@ -18,6 +20,13 @@ const GOOD_ROWS: Record<string, Record<string, unknown>> = {
   EmailDelivery: { messageId: UUID, recipient: "r" },
   WebhookEndpoint: { id: UUID, tenantId: "t", url: "https://x.example", secrets: {} },
   AuditEntry: { tenantId: "t", sequence: 1, eventId: UUID, entry: {}, previousHash: HASH, hash: HASH, createdAt: NOW },
+  Row: { id: UUID, tenantId: "t", table: "orders", data: {} },
+  RowField: { rowId: OTHER, field: "f", value: "1", appliedPosition: 1 },
+  Company: { id: UUID, tenantId: "t", name: "n", nameKey: "n" },
+  Contact: { id: UUID, tenantId: "t", companyId: OTHER, name: "n", contactKey: "n" },
+  Lead: { id: UUID, tenantId: "t", name: "n" },
+  TenantCounter: { tenantId: "t", name: "n", value: 1 },
+  Opportunity: { id: UUID, tenantId: "t", number: 1, name: "n", contactId: OTHER, companyId: OTHER },
 };
 
 const claimed = { status: "PROCESSING", lockedUntil: NOW, lockToken: UUID, claimMode: "batch" };
@@ -68,6 +77,25 @@ const CASES: Array<[table: string, constraint: string, changes: Record<string, u
   ["AuditEntry", "AuditEntry_sequence_check", { sequence: 0 }],
   ["AuditEntry", "AuditEntry_hash_check", { hash: "short" }],
   ["AuditEntry", "AuditEntry_hash_check", { previousHash: "" }],
+  ["Row", "Row_tenantId_check", { tenantId: "" }],
+  ["Row", "Row_table_check", { table: "Orders" }],
+  ["Row", "Row_level_check", { level: -1 }],
+  ["Row", "Row_level_check", { level: 1 }],
+  ["Row", "Row_level_check", { parentId: OTHER }],
+  ["Row", "Row_data_check", { data: "[]" }],
+  ["Row", "Row_revision_check", { revision: 0 }],
+  ["RowField", "RowField_field_check", { field: "" }],
+  ["RowField", "RowField_value_check", { lookupId: OTHER }],
+  ["Company", "Company_tenantId_check", { tenantId: "" }],
+  ["Contact", "Contact_tenantId_check", { tenantId: "" }],
+  ["Lead", "Lead_tenantId_check", { tenantId: "" }],
+  ["Lead", "Lead_status_check", { status: "lost" }],
+  ["Lead", "Lead_converted_check", { status: "converted" }],
+  ["Lead", "Lead_converted_check", { convertedAt: NOW }],
+  ["TenantCounter", "TenantCounter_value_check", { value: 0 }],
+  ["Opportunity", "Opportunity_tenantId_check", { tenantId: "" }],
+  ["Opportunity", "Opportunity_number_check", { number: 0 }],
+  ["Opportunity", "Opportunity_merged_check", { mergedAt: NOW }],
 ];
 
 /** What no row can break while the trigger fills it in; it has a test of its own. */
@@ -83,7 +111,10 @@ beforeAll(async () => {
   await client.connect();
   await client.query(
     `DELETE FROM "OutboxMode"; INSERT INTO "EmailMessage" ("id", "eventId", "tenantId", "messageId", "fromAddress", "subject")
-     VALUES ('${UUID}', '${UUID}', 't', 'm', 'f', 's')`,
+     VALUES ('${UUID}', '${UUID}', 't', 'm', 'f', 's');
+     INSERT INTO "Row" ("id", "tenantId", "table", "data") VALUES ('${OTHER}', 't', 'orders', '{}');
+     INSERT INTO "Company" ("id", "tenantId", "name", "nameKey") VALUES ('${OTHER}', 't', 'o', 'o');
+     INSERT INTO "Contact" ("id", "tenantId", "companyId", "name", "contactKey") VALUES ('${OTHER}', 't', '${OTHER}', 'o', 'o')`,
   );
 });
 
