@@ -63,7 +63,7 @@ test("a closed gate keeps the dispatcher, however the process votes, and the log
   expect(worker.lines().filter((line) => line.includes("no rollout gate yet"))).toHaveLength(1);
 });
 
-test("P14: a Redis that may drop keys keeps the dispatcher and is named in readiness", async () => {
+test("a Redis that may drop keys keeps the dispatcher and is named in readiness", async () => {
   const redis = await startRedis({ args: ["--maxmemory-policy", "allkeys-lru"] });
   onTestFinished(() => redis.close());
   const installation = await openInstallation();

@@ -18,7 +18,7 @@ async function untilTicked(worker: Worker, times: number): Promise<void> {
   await waitFor(async () => (await ticks()) >= until, { timeoutMs: 20_000, what: `${times} ticks` });
 }
 
-test("P05: a dispatcher killed between the add and DONE, the job finished and removed, added again after the lease: one effect", async () => {
+test("a dispatcher killed between the add and DONE, the job finished and removed, added again after the lease: one effect", async () => {
   const rig = await openRig();
   const queue = await openQueue(rig);
   const gate = await beforeDone(rig);
@@ -45,7 +45,7 @@ test("P05: a dispatcher killed between the add and DONE, the job finished and re
   await endInOrder([second]);
 });
 
-test("P37: a dispatcher killed with 100 claims: nobody takes them before the lease is over, then the next tick does, with one attempt more", async () => {
+test("a dispatcher killed with 100 claims: nobody takes them before the lease is over, then the next tick does, with one attempt more", async () => {
   const rig = await openRig();
   const gate = await beforeDone(rig);
   const killed = await rig.start("general");
@@ -77,7 +77,7 @@ async function startBehindProxy(rig: Rig): Promise<{ worker: Worker; proxy: TcpP
   return { worker, proxy };
 }
 
-test("P35: a dispatcher stopped past its lease changes nothing of another's claim when it goes on, and says that the lease is lost", async () => {
+test("a dispatcher stopped past its lease changes nothing of another's claim when it goes on, and says that the lease is lost", async () => {
   const rig = await openRig();
   const zombie = await startBehindProxy(rig);
   zombie.proxy.pause();
@@ -108,7 +108,7 @@ test("P35: a dispatcher stopped past its lease changes nothing of another's clai
   await endInOrder([zombie.worker, owner.worker]);
 });
 
-test("P34: a dispatcher whose clock is ten minutes ahead takes no live lease, makes nothing due early and purges nothing early", async () => {
+test("a dispatcher whose clock is ten minutes ahead takes no live lease, makes nothing due early and purges nothing early", async () => {
   const rig = await openRig({ env: { OUTBOX_LEASE_MS: "60000", OUTBOX_DONE_RETENTION_HOURS: "1" } });
   const queue = await openQueue(rig);
   const old = await publishNotifications(rig, 2, new Date(Date.now() + 60 * 60_000));
@@ -151,7 +151,7 @@ test("P34: a dispatcher whose clock is ten minutes ahead takes no live lease, ma
   await endInOrder([holder.worker, ahead]);
 });
 
-test("P34: with the queue on PostgreSQL, where job locks are reckoned by the worker's clock, such a worker does not start", async () => {
+test("with the queue on PostgreSQL, where job locks are reckoned by the worker's clock, such a worker does not start", async () => {
   const rig = await openRig({ kind: "postgres" });
   const refused = rig.start("general", {
     preload: [new URL("./preload/shift-clock.ts", import.meta.url)],

@@ -27,7 +27,7 @@ async function cachedResult(rig: Rig, eventId: string): Promise<{ value: string 
   }
 }
 
-test("P09: a handler that blocks its event loop for five locks: another worker has the effect once, the late end overwrites nothing, both live", async () => {
+test("a handler that blocks its event loop for five locks: another worker has the effect once, the late end overwrites nothing, both live", async () => {
   const rig = await openRig({ env: { QUEUE_LOCK_MS: String(LOCK_MS), OUTBOX_CLAIM_TTL_MS: String(LOCK_MS) } });
   const directory = await mkdtemp(join(tmpdir(), "toolctrl-block-"));
   onTestFinished(() => rm(directory, { recursive: true }));
@@ -61,7 +61,7 @@ test("P09: a handler that blocks its event loop for five locks: another worker h
   await endInOrder([blocked, idle]);
 });
 
-test("P10: a job whose workers are killed to the stall limit shows as dead in metrics and CLI, and succeeds after a requeue", async () => {
+test("a job whose workers are killed to the stall limit shows as dead in metrics and CLI, and succeeds after a requeue", async () => {
   const rig = await openRig({
     env: { QUEUE_LOCK_MS: String(LOCK_MS), OUTBOX_CLAIM_TTL_MS: "500", OUTBOX_RECEIVER_ATTEMPTS: "2" },
   });
@@ -95,7 +95,7 @@ test("P10: a job whose workers are killed to the stall limit shows as dead in me
   await endInOrder([worker]);
 });
 
-test("P16: a consumer that always fails is run exactly as often as documented: hand-offs do not multiply with tries, a requeue gives as many again", async () => {
+test("a consumer that always fails is run exactly as often as documented: hand-offs do not multiply with tries, a requeue gives as many again", async () => {
   const rig = await openRig({ env: { OUTBOX_RECEIVER_BACKOFF_MS: "5" } });
   const queue = await openQueue(rig);
   const { pool } = rig.database;
@@ -124,7 +124,7 @@ test("P16: a consumer that always fails is run exactly as often as documented: h
   await endInOrder([worker]);
 });
 
-test("P36: a handler that runs for ten claim lives with the pool used up keeps its claim and its job: a second delivery waits, one effect", async () => {
+test("a handler that runs for ten claim lives with the pool used up keeps its claim and its job: a second delivery waits, one effect", async () => {
   const rig = await openRig({ env: { QUEUE_LOCK_MS: "1500", OUTBOX_CLAIM_TTL_MS: "800", DATABASE_POOL_MAX: "1" } });
   const queue = await openQueue(rig);
   const gate = await closeGate(rig, `BEFORE INSERT ON "Notification" FOR EACH ROW`);

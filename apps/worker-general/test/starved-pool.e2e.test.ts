@@ -6,7 +6,7 @@ import { countNotifications, publishNotifications, untilNotified } from "./publi
 import { openRig } from "./rig.ts";
 import { watchHealth } from "./watch-health.ts";
 
-test("P20: a pool of one, held by a transaction: ticks and /readyz fail with a pool error, /healthz stays 200, and work resumes when it is free", async () => {
+test("a pool of one, held by a transaction: ticks and /readyz fail with a pool error, /healthz stays 200, and work resumes when it is free", async () => {
   const rig = await openRig({ env: { DATABASE_POOL_MAX: "1" } });
   const gate = await closeGate(rig, `BEFORE INSERT ON "Notification" FOR EACH ROW`);
   const worker = await rig.start("general");

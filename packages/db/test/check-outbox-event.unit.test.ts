@@ -63,11 +63,11 @@ test.each([
   ["payload", "text"],
   ["payload", null],
   ["payload", new Date(0)],
-])("P25: %s of a payload that JSON would change is refused with its path", (path, payload) => {
+])("%s of a payload that JSON would change is refused with its path", (path, payload) => {
   expect(refusal(event({ payload }))).toMatchObject({ code: "PUBLISH.PAYLOAD_NOT_JSON", facts: { path } });
 });
 
-test("P25: a payload 5,000 levels deep is refused without exhausting the stack, also for a type with a schema", () => {
+test("a payload 5,000 levels deep is refused without exhausting the stack, also for a type with a schema", () => {
   expect(refusal(event({ payload: nested(5_000) }))).toMatchObject({ code: "PUBLISH.PAYLOAD_NOT_JSON" });
   const mail = event({ type: "mail.message.send", payload: { to: "a@b.example", subject: "s", text: "t", data: nested(5_000) } });
   expect(refusal(mail)).toMatchObject({ code: "PUBLISH.PAYLOAD_NOT_JSON" });

@@ -10,7 +10,7 @@ import { gate, openDatabase, rejection, rowsOf, TENANT } from "./support.ts";
 
 const insertMode = `INSERT INTO "OutboxMode" ("id") VALUES ($1)`;
 
-test("P19: the violated constraint is named, through models, raw queries, pg and wrapped errors", async () => {
+test("the violated constraint is named, through models, raw queries, pg and wrapped errors", async () => {
   const db = await openDatabase();
   await db.prisma.emailMessage.create({ data: { ...mail(), id: "0190a0a0-0000-7000-8000-000000000001" } });
   const cases: Array<[string, () => Promise<unknown>]> = [
@@ -38,7 +38,7 @@ test("P19: the violated constraint is named, through models, raw queries, pg and
     expect(violatedConstraint(other)).toBeNull();
 });
 
-test("P17: a commit that can only be a rollback is an error that names its cause, and the connection stays usable", async () => {
+test("a commit that can only be a rollback is an error that names its cause, and the connection stays usable", async () => {
   const db = await openDatabase({ poolMax: 1 });
   const swallowing = db.prisma.$transaction(async (tx) => {
     await tx.idempotencyKey.create({ data: { key: "k", value: "v", expiresAt: new Date(0) } });
@@ -72,7 +72,7 @@ test("an error that a savepoint undid does not spoil the commit", async () => {
   expect(await rowsOf(db, `SELECT "key" FROM "IdempotencyKey"`)).toEqual([{ key: "k" }]);
 });
 
-test("P20: a starved pool fails with a pool error within its bound, and works again when freed", async () => {
+test("a starved pool fails with a pool error within its bound, and works again when freed", async () => {
   const { url, drop } = await createTestDatabase();
   const pool = createPool({
     url,
@@ -91,7 +91,7 @@ test("P20: a starved pool fails with a pool error within its bound, and works ag
   await pool.query("SELECT 1");
 });
 
-test("P20: Prisma and ping meet the same bound when one transaction holds the only connection", async () => {
+test("Prisma and ping meet the same bound when one transaction holds the only connection", async () => {
   const db = await openDatabase({ poolMax: 1 });
   const holding = gate();
   const end = gate();
@@ -116,7 +116,7 @@ test("P20: Prisma and ping meet the same bound when one transaction holds the on
   await db.ping();
 });
 
-test.each(["Europe/Moscow", "America/New_York"])("P23: times are exact in a database whose time zone is %s", async (zone) => {
+test.each(["Europe/Moscow", "America/New_York"])("times are exact in a database whose time zone is %s", async (zone) => {
   const { url, name, drop } = await createTestDatabase();
   const admin = new pg.Client({ connectionString: url });
   await admin.connect();

@@ -25,7 +25,7 @@ async function records(client: pg.Client): Promise<unknown[]> {
   return (await client.query<Record<string, unknown>>(sql)).rows;
 }
 
-test("P30: of three replicas one is killed midway: nothing of its migration stays, each is recorded once, the others are healthy", async () => {
+test("of three replicas one is killed midway: nothing of its migration stays, each is recorded once, the others are healthy", async () => {
   const { url, client } = await emptyDatabase();
   const names = (await readMigrations()).map((migration) => migration.name);
   const replicas = [1, 2, 3].map(() => spawnNode(script, { env: { DATABASE_URL: url, PAUSE_AT: names.at(-1) } }));
@@ -53,7 +53,7 @@ test("P30: of three replicas one is killed midway: nothing of its migration stay
   await verifySchema({ url });
 });
 
-test("P29: a stub engine in the environment changes nothing: the migrations are applied and verified", async () => {
+test("a stub engine in the environment changes nothing: the migrations are applied and verified", async () => {
   const { url } = await emptyDatabase();
   const migrations = await readMigrations();
   const child = spawnNode(script, { env: { DATABASE_URL: url, PRISMA_SCHEMA_ENGINE_BINARY: "/bin/true" } });
@@ -61,7 +61,7 @@ test("P29: a stub engine in the environment changes nothing: the migrations are 
   await verifySchema({ url });
 });
 
-test("P29: a database that is recorded as migrated but lacks a table ends the process with an error that names it", async () => {
+test("a database that is recorded as migrated but lacks a table ends the process with an error that names it", async () => {
   const { url, client } = await emptyDatabase();
   await spawnNode(script, { env: { DATABASE_URL: url } }).waitForLine(/^healthy/);
   await client.query(`DROP TABLE "OutboxReceipt"`);

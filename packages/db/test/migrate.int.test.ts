@@ -189,7 +189,7 @@ test("a migration that waits too long for a table gives up, says so, and leaves 
 });
 
 test.each(["build", "removal of a failed build"])(
-  "P28: after an interrupted %s the index is built again, never taken for done",
+  "after an interrupted %s the index is built again, never taken for done",
   async (interrupted) => {
     const { url, client } = await database(false);
     const table = `CREATE TABLE "t" ("a" int); INSERT INTO "t" VALUES (1), (1)`;
@@ -232,7 +232,7 @@ test.each(["build", "removal of a failed build"])(
   },
 );
 
-test("P28: CONCURRENTLY stands alone in its file with IF NOT EXISTS, and no migration manages transactions itself", async () => {
+test("CONCURRENTLY stands alone in its file with IF NOT EXISTS, and no migration manages transactions itself", async () => {
   for (const { name, sql, transactional } of await readMigrations()) {
     const code = sql.replaceAll(/--[^\n]*/g, "").replaceAll(/\$\$[\s\S]*?\$\$/g, "");
     const statements = code.split(";").filter((statement) => statement.trim() !== "");

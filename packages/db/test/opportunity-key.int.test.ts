@@ -52,7 +52,7 @@ async function seedDuplicates(client: pg.Client, leads: number, times: number): 
   );
 }
 
-test("P27: a database with duplicate conversions is migrated: they are merged, notes re-pointed, the key is built", async () => {
+test("a database with duplicate conversions is migrated: they are merged, notes re-pointed, the key is built", async () => {
   const { url, client } = await databaseBefore(MERGE);
   await seedDuplicates(client, 3, 3);
   expect((await migrate({ url })).applied).toContain(KEY);
@@ -65,7 +65,7 @@ test("P27: a database with duplicate conversions is migrated: they are merged, n
   expect((await client.query(KEY_STATE)).rows).toEqual([{ valid: true }]);
 });
 
-test("P27: duplicates made after the merge stop the key with a report; the database stays deployable, and after the merge a rerun succeeds", async () => {
+test("duplicates made after the merge stop the key with a report; the database stays deployable, and after the merge a rerun succeeds", async () => {
   const { url, client } = await databaseBefore(KEY);
   await seedDuplicates(client, 1, 2);
   const lead = (await client.query<{ lead: string }>(LIVE)).rows[0]?.lead ?? "";

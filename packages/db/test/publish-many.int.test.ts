@@ -10,7 +10,7 @@ const order = (n: number, dispatchKey?: string): OutboxEventInput => ({
   dispatchKey,
 });
 
-test("P26: lists of 0, 1 and 1,000 events are published, and one more is refused", async () => {
+test("lists of 0, 1 and 1,000 events are published, and one more is refused", async () => {
   const db = await openDatabase();
   for (const count of [0, 1, MAX_EVENTS_PER_PUBLISH]) {
     const events = Array.from({ length: count }, (_, n) => order(n));
@@ -64,7 +64,7 @@ test("two lists with the same keys at once write each key once and agree on the 
   expect(await rowsOf(db, `SELECT count(*)::int AS "rows" FROM "OutboxEvent"`)).toEqual([{ rows: 50 }]);
 });
 
-test("P25: what is read back deep-equals what was accepted, alone and in a list", async () => {
+test("what is read back deep-equals what was accepted, alone and in a list", async () => {
   const db = await openDatabase();
   // Storable JSON: no U+0000, no lone surrogate, and no minus zero, which JSON does not know.
   const text = fc.string({ unit: "binary", maxLength: 20 }).map((value) => value.toWellFormed().replaceAll("\u0000", ""));

@@ -30,7 +30,7 @@ test("an event exists if and only if its transaction commits", async () => {
   expect(await rowsOf(db, EVENTS)).toEqual([{ id, payload: { n: 1 }, dispatchKey: null, status: "PENDING" }]);
 });
 
-test("P06: a second publish with the same dispatch key returns the first event and stores nothing", async () => {
+test("a second publish with the same dispatch key returns the first event and stores nothing", async () => {
   const db = await openDatabase();
   const publish = (n: number, tenantId = TENANT) =>
     db.prisma.$transaction((tx) => publishOutboxEvent(tx, order({ tenantId, payload: { n }, dispatchKey: "stripe:1" })));
@@ -40,7 +40,7 @@ test("P06: a second publish with the same dispatch key returns the first event a
   expect(await publish(3, "tenant-b")).toMatchObject({ duplicate: false });
 });
 
-test("P17: a duplicate dispatch key leaves the transaction usable and its other writes committed", async () => {
+test("a duplicate dispatch key leaves the transaction usable and its other writes committed", async () => {
   const db = await openDatabase();
   await db.prisma.$transaction((tx) => publishOutboxEvent(tx, order({ dispatchKey: "k" })));
   await db.prisma.$transaction(async (tx) => {
@@ -109,7 +109,7 @@ test("an existing event that is deleted between the two statements is written an
   expect(await rowsOf(db, EVENTS)).toMatchObject([{ id: result.id, payload: { n: 2 } }]);
 });
 
-test("P21: the root client is refused at run time, before any SQL", async () => {
+test("the root client is refused at run time, before any SQL", async () => {
   const db = await openDatabase();
   const root = db.prisma as unknown as OutboxTransaction;
   const extended = db.prisma.$extends({}) as unknown as OutboxTransaction;
@@ -122,7 +122,7 @@ test("P21: the root client is refused at run time, before any SQL", async () => 
   expect(await rowsOf(db, EVENTS)).toEqual([]);
 });
 
-test("P24: a payload with U+0000 is refused before any SQL, and the transaction goes on", async () => {
+test("a payload with U+0000 is refused before any SQL, and the transaction goes on", async () => {
   const db = await openDatabase();
   await db.prisma.$transaction(async (tx) => {
     for (const payload of [{ a: { b: ["x\u0000y"] } }, { "k\u0000": 1 }]) {
@@ -133,7 +133,7 @@ test("P24: a payload with U+0000 is refused before any SQL, and the transaction 
   expect(await rowsOf(db, `SELECT "key" FROM "IdempotencyKey"`)).toEqual([{ key: "other work" }]);
 });
 
-test("P31: an event that commits late is found by its status, though younger events are done", async () => {
+test("an event that commits late is found by its status, though younger events are done", async () => {
   const db = await openDatabase();
   const written = gate();
   const end = gate();

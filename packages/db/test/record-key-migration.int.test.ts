@@ -11,7 +11,7 @@ const EVENT = `INSERT INTO "OutboxEvent" ("id", "tenantId", "eventType", "payloa
 test.each([
   ["20261201000100_record_line_idx", "OutboxEvent_line_idx"],
   ["20261201000200_record_in_flight_key", "OutboxEvent_in_flight_key"],
-])("P28: when the build of %s is killed midway, the index counts as missing and the next run builds it", async (migration, index) => {
+])("when the build of %s is killed midway, the index counts as missing and the next run builds it", async (migration, index) => {
   const url = await createLegacyDatabase(migration);
   const db = await openAt(url);
   const indexValid = `SELECT indisvalid AS "valid" FROM pg_index WHERE indexrelid = '"${index}"'::regclass`;
@@ -38,7 +38,7 @@ test.each([
   await verifySchema({ url });
 });
 
-test("P27: data that the unique index refuses stop the migration with a report; after the fix the rerun succeeds, and traffic goes on all the time", async () => {
+test("data that the unique index refuses stop the migration with a report; after the fix the rerun succeeds, and traffic goes on all the time", async () => {
   const url = await createLegacyDatabase("20261201000200_record_in_flight_key");
   const db = await openAt(url);
   await rowsOf(db, `${EVENT}, (gen_random_uuid(), 't', 'a.b.c', '{"object": "Lead", "recordId": "7"}')`);

@@ -60,7 +60,7 @@ describe("converting a lead", () => {
     expect(events).toEqual(["created", "converted"].map((change) => ({ type: `record.lead.${change}`, correlationId: "c-1", depth: 2 })));
   });
 
-  test("P18: 20 times at once on connections of their own gives all the same ids, one of everything, and no error", async () => {
+  test("20 times at once on connections of their own gives all the same ids, one of everything, and no error", async () => {
     const db = await openDatabase(22);
     const leadId = await lead(db, "ann");
     // A company that is being made elsewhere stops whoever comes so far; so all 20 are on their way when it is given up.
@@ -176,7 +176,7 @@ describe("the opportunity of a conversion", () => {
     expect(await rowsOf(db, NUMBERS, [TENANT])).toEqual([{ number: 1 }, { number: 2 }]);
   });
 
-  test("P19: a second one of its lead and a second one of its number are told apart", async () => {
+  test("a second one of its lead and a second one of its number are told apart", async () => {
     const db = await openDatabase();
     await deliver(db, EFFECTS, await converted(db, "ann"));
     const first = await db.prisma.opportunity.findFirstOrThrow();

@@ -39,7 +39,7 @@ function expectMinute({ written, now }: { written: number; now: number }): void 
   expect(now).toBeLessThanOrEqual(62);
 }
 
-describe.each(["Europe/Moscow", "America/New_York"])("P23: in a database whose time zone is %s", (zone) => {
+describe.each(["Europe/Moscow", "America/New_York"])("in a database whose time zone is %s", (zone) => {
   test("a lease of 60 s holds 60 s and the first backoff is a minute", async () => {
     const { database, outside } = await openIn(zone);
     const backend = await openBackend();
