@@ -6,14 +6,15 @@ import { countNotifications, publishNotifications, untilNotified } from "./publi
 import { openRig } from "./rig.ts";
 import { watchHealth } from "./watch-health.ts";
 
-test("a pool of one, held by a transaction: ticks and /readyz fail with a pool error, /healthz stays 200, and work resumes when it is free", async () => {
-  const rig = await openRig({ env: { DATABASE_POOL_MAX: "1" } });
+test("a pool that transactions hold: ticks and /readyz fail with a pool error, /healthz stays 200, and work resumes when it is free", async () => {
+  // One connection, and one more for the attempt that this process may run.
+  const rig = await openRig({ env: { DATABASE_POOL_MAX: "1", OUTBOX_PULL_PARALLELISM: "1" } });
   const gate = await closeGate(rig, `BEFORE INSERT ON "Notification" FOR EACH ROW`);
   const worker = await rig.start("general");
   const watch = watchHealth(worker);
   await waitFor(() => watch.readiness.at(-1) === 200, { what: "readiness" });
-  const ids = await publishNotifications(rig, 1);
-  await gate.untilWaiting(1);
+  const ids = await publishNotifications(rig, 2);
+  await gate.untilWaiting(2);
   await worker.waitForLine(/expected a database connection within \d+ ms, got none.*tick failed/);
   expect(await worker.metric(`outbox_tick_errors_total{code="DB.POOL_TIMEOUT"}`)).toBeGreaterThan(0);
   const { status, checks } = await worker.ready();
@@ -27,6 +28,6 @@ test("a pool of one, held by a transaction: ticks and /readyz fail with a pool e
   await untilNotified(rig, ids);
   await waitFor(() => watch.readiness.at(-1) === 200, { what: "readiness" });
   expect([watch.readiness, watch.liveness()]).toEqual([[200, 503, 200], [200]]);
-  expect(await countNotifications(rig, ids)).toBe(4);
+  expect(await countNotifications(rig, ids)).toBe(5);
   await endInOrder([worker]);
 });
