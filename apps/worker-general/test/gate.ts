@@ -15,7 +15,7 @@ const WAITING = `FROM pg_stat_activity WHERE datname = current_database() AND wa
  * Makes every write that a trigger's head names, such as `BEFORE INSERT ON "Notification" FOR EACH ROW`, wait inside its transaction
  * until the gate opens. Unlike a lock it never times out, so a test decides alone how long a process stays there.
  */
-export async function closeGate(rig: Rig, trigger: string): Promise<Gate> {
+export async function closeGate(rig: Pick<Rig, "database">, trigger: string): Promise<Gate> {
   const { pool } = rig.database;
   await pool.query(`
     CREATE TABLE "Gate" AS SELECT 1 AS closed;

@@ -8,7 +8,7 @@ export async function makeDue(rig: Rig): Promise<void> {
 }
 
 /** Makes every lease run out, as time would. */
-export async function loseLeases(rig: Rig): Promise<void> {
+export async function loseLeases(rig: Pick<Rig, "database">): Promise<void> {
   await rig.database.pool.query(`UPDATE "OutboxEvent" SET "lockedUntil" = clock_timestamp() WHERE "status" = 'PROCESSING'`);
 }
 
