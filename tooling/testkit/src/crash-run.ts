@@ -32,6 +32,8 @@ export interface CrashPointRun {
  * for abandoned ones. On Redis its scripts are told apart by the number and the names of their keys, on Postgres by their SQL.
  */
 export const BULLMQ_BACKGROUND: RegExp[] = [
+  // A worker compares the clocks at boot, beside everything else: on a busy machine it is at it when the counting begins.
+  /^redis: time\b/i,
   /^redis: (bzpopmin|ping)\b/i,
   /^redis: eval(sha)? \S+ 2 \S+:lock \S+:stalled\b/i,
   /^redis: eval(sha)? \S+ [19] \S+:stalled\b/i,
