@@ -109,7 +109,7 @@ test("Redis flushed under waiting jobs: after the operator requeues the DONE ran
   await endInOrder(workers);
 });
 
-test("three cut connections and a restart of Redis: each event published after one is handled, readiness is red only while Redis is down", async () => {
+test("three cut connections and a restart of Redis: each event published after one is handled, and readiness is red no longer than Redis is away", async () => {
   const redis = await ownRedis();
   const proxy = await startTcpProxy({ toPort: redis.port });
   onTestFinished(() => proxy.close());
