@@ -35,7 +35,7 @@ it("refuses within its bound when the server accepts and says nothing", async ()
 
 it("refuses within its bound when another session holds the row", async () => {
   const holder = await fixture.pool.connect();
-  const store = createPostgresStore({ pool: fixture.pool, timeoutMs: 200 });
+  const store = createPostgresStore({ pool: fixture.pool, timeoutMs: 1_000 });
   try {
     await store.setIfAbsent("held", "a", 60_000);
     await holder.query("BEGIN");
