@@ -31,6 +31,16 @@ describe("trace", () => {
     await seedReceipt(pool, id, "email-send");
     await requeueEvents({ pool, router }, { ids: [id], actor: "ann", reason: "looked odd" });
 
+    // A trace tells times to the millisecond, in which a fast machine does more than one thing.
+    await pool.query(
+      `UPDATE "OutboxEvent" SET "createdAt" = "createdAt" - interval '1 minute';
+       UPDATE "EmailMessage" SET "createdAt" = "createdAt" + interval '1 second';
+       UPDATE "OutboxReceipt" SET "updatedAt" = "updatedAt" + CASE "consumer" WHEN 'mail-render' THEN interval '2 seconds' ELSE interval '5 seconds' END;
+       UPDATE "OutboxIntent" SET "sentAt" = "sentAt" + interval '3 seconds';
+       UPDATE "EmailDelivery" SET "updatedAt" = "updatedAt" + interval '4 seconds';
+       UPDATE "OutboxAction" SET "createdAt" = "createdAt" + interval '6 seconds'`,
+    );
+
     const trace = await traceEvent({ db: pool, router, backend }, id);
     const told = trace.steps.map((step) => step.step);
     expect(told).toEqual(["published", "job", "handed-off", "effect", "receipt", "intent", "delivery", "receipt", "action"]);

@@ -42,8 +42,8 @@ export interface StepFacts {
 export function stepsOfEvent(facts: StepFacts): TraceStep[] {
   const steps = [
     published(facts.event),
-    ...ownSteps(facts.event, facts.target),
     ...facts.jobs.flatMap(jobSteps),
+    ...ownSteps(facts.event, facts.target),
     ...facts.rows.map((row) => step(row.createdAt, "effect", `${row.table} ${row.key}${epoch(row.effectEpoch)}`)),
     ...facts.intents.map(intentStep),
     ...facts.deliveries.map(deliveryStep),
