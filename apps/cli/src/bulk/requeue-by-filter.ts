@@ -1,7 +1,7 @@
 import type { Database } from "@toolctrl/db/client";
-import { sendWakeup } from "@toolctrl/db/wakeup";
 import type { Router } from "@toolctrl/event-router/router";
 import { previewMatchingEvents, requeueEvents, REQUEUEABLE, type MatchPreview } from "@toolctrl/outbox-drainer/actions";
+import { hintDrainers } from "../hint-drainers.ts";
 import type { Invocation } from "../command.ts";
 import { EXIT, type ExitCode } from "../exit-codes.ts";
 import type { Io } from "../io.ts";
@@ -56,8 +56,7 @@ export async function requeueByFilter(
     verb: "requeued",
     act: (ids) => requeueEvents(deps, { ...request, ids }),
   });
-  // A hint only: without it the drainer's next poll finds them.
-  await sendWakeup(deps.pool).catch(() => undefined);
+  await hintDrainers(deps.pool);
   writeResult(io, json, { action, dryRun: false, filter, jitterMs, matched: preview.total, receipts: preview.receipts, ...report }, () =>
     describeBulk("Requeued", report),
   );

@@ -1,7 +1,7 @@
 import type { Database } from "@toolctrl/db/client";
-import { sendWakeup } from "@toolctrl/db/wakeup";
 import type { Router } from "@toolctrl/event-router/router";
 import { planRequeue, requeueEvents, type EventOutcome, type PlannedRequeue } from "@toolctrl/outbox-drainer/actions";
+import { hintDrainers } from "../hint-drainers.ts";
 import type { Invocation } from "../command.ts";
 import { isEventId } from "../event-id.ts";
 import type { ExitCode } from "../exit-codes.ts";
@@ -49,8 +49,7 @@ export async function requeueByIds(
   });
   const events = [...report.events, ...unknown];
   const exit = assertChanged(events);
-  // A hint only: without it the drainer's next poll finds them.
-  await sendWakeup(deps.pool).catch(() => undefined);
+  await hintDrainers(deps.pool);
   writeResult(io, json, { action, dryRun: false, actionId: report.actionId, events }, () => describe(io, events));
   return exit;
 }

@@ -1,7 +1,7 @@
 import type { Database } from "@toolctrl/db/client";
-import { sendWakeup } from "@toolctrl/db/wakeup";
 import { readEventStates, skipEvents, whyNotSkip, type EventOutcome } from "@toolctrl/outbox-drainer/actions";
 import type { Command } from "commander";
+import { hintDrainers } from "../hint-drainers.ts";
 import { assertChanged } from "../bulk/assert-changed.ts";
 import type { Invocation, Registrar } from "../command.ts";
 import { isEventId } from "../event-id.ts";
@@ -50,8 +50,7 @@ async function skip(pool: Database["pool"], { io, json, options, args }: Invocat
   const report = await skipEvents({ pool }, { ids, actor: options.actor, reason: options.reason ?? null });
   const events = [...report.events, ...unknown];
   const exit = assertChanged(events);
-  // A hint only: without it the next poll finds what waited.
-  await sendWakeup(pool).catch(() => undefined);
+  await hintDrainers(pool);
   writeResult(io, json, { action: "skip", dryRun: false, actionId: report.actionId, events }, () =>
     table(
       io,
