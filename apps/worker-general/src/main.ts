@@ -10,10 +10,9 @@ import { createLogger } from "@toolctrl/runtime/logger";
 import { createMetrics } from "@toolctrl/runtime/metrics";
 import { runAsProgram, runUntilSignal, together } from "@toolctrl/runtime/run";
 import { boundHeap } from "@toolctrl/worker/bound-heap";
-import { openBackend, openDatabase, openStore, startHealth } from "@toolctrl/worker/resources";
+import { openBackend, openDatabase, openHttp, openStore, startHealth } from "@toolctrl/worker/resources";
 import { processEntry, receiverSettings } from "@toolctrl/worker/settings";
-import { createAuditConsumer } from "./consumers/create-audit-consumer.ts";
-import { createNotificationConsumer } from "./consumers/create-notification-consumer.ts";
+import { createConsumers } from "./consumers.ts";
 import { createDrainer } from "./create-drainer.ts";
 import { readEnv } from "./env.ts";
 import { MAINTENANCE_QUEUE, startMaintenance } from "./start-maintenance.ts";
@@ -34,8 +33,9 @@ export function runWorkerGeneral({ gate }: { gate: RolloutGate }): Promise<never
       const database = scope.add("database", await openDatabase(env, APP, log));
       const store = scope.add("store", openStore(env, database, log));
       const backend = scope.add("backend", await openBackend(env, log));
+      const http = scope.add("http", openHttp(env));
       const pool = database.pool;
-      const consumers = [createNotificationConsumer({ pool }), createAuditConsumer({ pool })];
+      const consumers = Object.values(createConsumers(env, { pool, backend, http, metrics, log }));
       const shared = { database, backend, pool, store, metrics, alerts, log };
 
       const checkConditions = createConditionCheck(createStartConditions({ db: pool, gate, backend }));

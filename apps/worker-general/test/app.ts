@@ -1,9 +1,9 @@
 import type { Consumer } from "@toolctrl/consumer/define";
 import type { App } from "@toolctrl/consumer-testkit/app-process";
-import type { HandedOff } from "@toolctrl/consumer-testkit/installation";
-import type { Database } from "@toolctrl/db/client";
-import { createAuditConsumer } from "../src/consumers/create-audit-consumer.ts";
-import { createNotificationConsumer } from "../src/consumers/create-notification-consumer.ts";
+import type { HandedOff, Installation } from "@toolctrl/consumer-testkit/installation";
+import { openHttp } from "@toolctrl/worker/resources";
+import { createConsumers } from "../src/consumers.ts";
+import { readEnv } from "../src/env.ts";
 
 export const QUEUE_OF = { "notification-create": "outbox.notification", "audit-append": "outbox.audit" } as const;
 export type ConsumerName = keyof typeof QUEUE_OF;
@@ -35,8 +35,10 @@ export const MAINTENANCE: App = {
   env: { OUTBOX_DONE_RETENTION_BATCH_SIZE: "2" },
 };
 
-/** The app's consumers, made as its main file makes them. */
-export function consumersOf({ database }: { database: Database }): Consumer[] {
-  const { pool } = database;
-  return [createNotificationConsumer({ pool }), createAuditConsumer({ pool })];
+/** The app's consumers in this process, made as its main file makes them. */
+export function consumersOf({ database, backend, metrics, log, appEnv }: Installation): { consumers: Consumer[]; close(): Promise<void> } {
+  const env = readEnv(appEnv);
+  const http = openHttp(env);
+  const deps = { pool: database.pool, backend, http, metrics, log };
+  return { consumers: Object.values(createConsumers(env, deps)), close: () => http.close() };
 }

@@ -1,6 +1,8 @@
 import { randomUUID } from "node:crypto";
 import type { Consumer, Delivery } from "@toolctrl/consumer/define";
 import { createDatabase, transaction, type Database } from "@toolctrl/db/client";
+import { outboxTransactionOf } from "@toolctrl/db/outbox";
+import { withOutboxReceipt } from "@toolctrl/db/outbox-receiver";
 import { recordDead } from "@toolctrl/db/receipts";
 import { verifyAuditChain } from "@toolctrl/domain/audit";
 import type { JsonValue } from "@toolctrl/foundation/json";
@@ -9,7 +11,6 @@ import { waitFor } from "@toolctrl/testkit/wait";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createAuditConsumer } from "../src/consumers/create-audit-consumer.ts";
 import { createNotificationConsumer } from "../src/consumers/create-notification-consumer.ts";
-import { withReceipt } from "../src/consumers/with-receipt.ts";
 
 let database: Database;
 let audit: Consumer;
@@ -231,10 +232,15 @@ describe("notification-create, with no claim before it", () => {
 });
 
 describe("the receipt in the transaction of its effect", () => {
+  const scopeOf = ({ eventId, tenantId, effectEpoch, envelope }: Delivery) => {
+    const anyEpoch = envelope.replayConsumer !== "test-consumer";
+    return { eventId, tenantId, consumer: "test-consumer", effectEpoch, anyEpoch };
+  };
+
   // An effect without a natural key: nothing but the receipt can hold a second one back.
   async function effect(event: Delivery, before: () => Promise<void> = async () => undefined): Promise<{ duplicate: boolean }> {
     return transaction(database.pool, (tx) =>
-      withReceipt(tx, "test-consumer", event, async () => {
+      withOutboxReceipt(outboxTransactionOf(tx), scopeOf(event), async () => {
         await tx.query(
           `INSERT INTO "IdempotencyKey" ("key", "value", "expiresAt") VALUES (gen_random_uuid()::text, $1, clock_timestamp())`,
           [event.eventId],

@@ -15,7 +15,7 @@ function journey(consumer: ConsumerName, about: Pick<CrashJourney, "check"> & Pa
     crashing: [consumer],
     finishing: [consumer],
     queues: [QUEUE_OF[consumer]],
-    consumers: (installation) => ({ consumers: consumersOf(installation) }),
+    consumers: consumersOf,
     ...about,
   };
 }

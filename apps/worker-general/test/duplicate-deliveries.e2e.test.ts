@@ -9,7 +9,7 @@ function of(name: ConsumerName, table: string): ConsumerUnderTest {
     name,
     queue: QUEUE_OF[name],
     app: () => partOf(name),
-    consumers: (installation) => ({ consumers: consumersOf(installation) }),
+    consumers: consumersOf,
     publish: () => Promise.resolve(randomUUID()),
     async add(installation, eventId, generation) {
       await deliver(installation, EVENTS[name], { eventId, generation });

@@ -1,7 +1,11 @@
 // The consumer CONSUMER of this app, in a process of its own.
 import { runOneConsumer } from "@toolctrl/consumer-testkit/one-consumer";
+import { openHttp } from "@toolctrl/worker/resources";
+import { createConsumers } from "../src/consumers.ts";
 import { readEnv } from "../src/env.ts";
-import { consumersOf } from "./app.ts";
 
 const { CONSUMER = "", ...source } = process.env;
-runOneConsumer(readEnv(source), CONSUMER, ({ database }) => consumersOf({ database }));
+const env = readEnv(source);
+runOneConsumer(env, CONSUMER, ({ scope, ...deps }) =>
+  Object.values(createConsumers(env, { ...deps, http: scope.add("http", openHttp(env)) })),
+);

@@ -1,4 +1,4 @@
-import type { Consumer } from "@toolctrl/consumer/define";
+import type { ConsumersOf } from "@toolctrl/consumer/define";
 import type { Database } from "@toolctrl/db/client";
 import type { QueueBackend } from "@toolctrl/queue/port";
 import type { GuardedHttp } from "@toolctrl/runtime/guarded-http";
@@ -18,19 +18,24 @@ export interface ConsumerDeps {
   readonly log: Logger;
 }
 
-/** The consumers of this app, in the order of an event's way. */
-export function createConsumers(env: WorkerMailEnv, deps: ConsumerDeps): Consumer[] {
+/** The consumers of this app, by name: exactly those of its queues. */
+export function createConsumers(env: WorkerMailEnv, deps: ConsumerDeps): Partial<ConsumersOf<"mail">> {
   const domain = messageIdDomain(env);
-  return [
-    createMailRender({ ...deps, concurrency: env.MAIL_RENDER_CONCURRENCY, defaultFrom: env.MAIL_FROM, messageIdDomain: domain }),
-    createEmailSend({
+  return {
+    "mail-render": createMailRender({
+      ...deps,
+      concurrency: env.MAIL_RENDER_CONCURRENCY,
+      defaultFrom: env.MAIL_FROM,
+      messageIdDomain: domain,
+    }),
+    "email-send": createEmailSend({
       ...deps,
       server: smtpServer(env),
       concurrency: env.MAIL_SEND_CONCURRENCY,
       sendDeadlineMs: env.MAIL_SEND_DEADLINE_MS,
       messageIdDomain: domain,
     }),
-    createWebhookDeliver({
+    "webhook-deliver": createWebhookDeliver({
       ...deps,
       secretsKey: env.WEBHOOK_SECRETS_KEY,
       concurrency: env.WEBHOOK_CONCURRENCY,
@@ -39,5 +44,5 @@ export function createConsumers(env: WorkerMailEnv, deps: ConsumerDeps): Consume
       backoffMs: env.WEBHOOK_BACKOFF_MS,
       maxRetryAfterMs: env.WEBHOOK_RETRY_AFTER_MAX_SECONDS * 1000,
     }),
-  ];
+  };
 }

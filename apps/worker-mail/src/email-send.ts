@@ -1,4 +1,5 @@
-import type { Consumer, Delivery } from "@toolctrl/consumer/define";
+import type { Delivery, NamedConsumer } from "@toolctrl/consumer/define";
+import { beginIntent, type Intent } from "@toolctrl/consumer/intents";
 import type { Database } from "@toolctrl/db/client";
 import type { StoredEmail } from "@toolctrl/domain/emails";
 import type { JobOutcome } from "@toolctrl/queue/port";
@@ -8,8 +9,6 @@ import type { Metrics } from "@toolctrl/runtime/metrics";
 import { uuidv7 } from "uuidv7";
 import { prepareEmail } from "./email-send/prepare-email.ts";
 import { settleNothingLeft, settleTry } from "./email-send/settle-try.ts";
-import type { Intent } from "./intents/intent.ts";
-import { beginIntent } from "./intents/move-intent.ts";
 import { EMAIL_SEND } from "./mail-render.ts";
 import { composeMail } from "./smtp/compose-mail.ts";
 import { sendMail, type SmtpServer } from "./smtp/send-mail.ts";
@@ -31,7 +30,7 @@ export interface EmailSendDeps {
  * 4xx: tried again with the queue's backoff. 5xx: permanent, the job is dead when nobody is left to try. Answer lost after the whole
  * message was handed over: recorded as `unknown`, sent again with the same Message-ID. `sent` is final.
  */
-export function createEmailSend(deps: EmailSendDeps): Consumer {
+export function createEmailSend(deps: EmailSendDeps): NamedConsumer<typeof EMAIL_SEND> {
   return {
     name: EMAIL_SEND,
     queue: "toolctrl.email",

@@ -56,12 +56,6 @@ export const mailEnv = {
     about: "Longest time (ms) of one request to an endpoint; less than OUTBOX_CLAIM_TTL_MS",
   }),
   WEBHOOK_CONCURRENCY: integer({ min: 1, max: 1000, fallback: 10, about: "Events delivered at the same time" }),
-  OUTBOUND_HTTP_ALLOW: optionalText({
-    pattern: /^[^\s,]+:\d{1,5}(?:,[^\s,]+:\d{1,5})*$/,
-    accepts: "address:port, separated by commas",
-    printable: true,
-    about: "Addresses that webhooks may reach although they are not public; for development",
-  }),
 };
 
 /** What worker-mail reads from its environment; docs/reference/env.md lists it. */

@@ -1,10 +1,10 @@
-import type { Consumer, Delivery } from "@toolctrl/consumer/define";
+import type { Delivery, NamedConsumer } from "@toolctrl/consumer/define";
+import { insertIntent } from "@toolctrl/consumer/intents";
 import { createReceiptAuthority } from "@toolctrl/db/receipts";
 import { transaction, type Database } from "@toolctrl/db/client";
 import { insertEmail, messageIdOf, renderMail } from "@toolctrl/domain/emails";
 import type { QueueBackend } from "@toolctrl/queue/port";
 import { addEmailJob } from "./email-job.ts";
-import { insertIntent } from "./intents/ensure-intent.ts";
 
 export interface MailRenderDeps {
   readonly pool: Database["pool"];
@@ -22,7 +22,7 @@ export const EMAIL_SEND = "email-send";
  * Renders the mail of an event, writes it with its deliveries, its intent and this consumer's receipt in one transaction, then hands the
  * event on to `email-send`. A crash between the two is mended by the next delivery: it finds the receipt and only hands on.
  */
-export function createMailRender(deps: MailRenderDeps): Consumer {
+export function createMailRender(deps: MailRenderDeps): NamedConsumer<typeof MAIL_RENDER> {
   return {
     name: MAIL_RENDER,
     queue: "outbox.mail",

@@ -1,17 +1,15 @@
 import { startConsumers } from "@toolctrl/consumer/run";
 import { registerProcess } from "@toolctrl/outbox-drainer/registry";
 import { createAlerts } from "@toolctrl/runtime/alerts";
-import { createGuardedHttp } from "@toolctrl/runtime/guarded-http";
 import { envOrExit } from "@toolctrl/runtime/env";
 import { createLogger } from "@toolctrl/runtime/logger";
 import { createMetrics } from "@toolctrl/runtime/metrics";
 import { runUntilSignal } from "@toolctrl/runtime/run";
 import { boundHeap } from "@toolctrl/worker/bound-heap";
-import { openBackend, openDatabase, openStore, startHealth } from "@toolctrl/worker/resources";
+import { openBackend, openDatabase, openHttp, openStore, startHealth } from "@toolctrl/worker/resources";
 import { processEntry, receiverSettings } from "@toolctrl/worker/settings";
 import { createConsumers } from "./consumers.ts";
 import { readEnv } from "./env.ts";
-import { allowedTargets } from "./settings.ts";
 
 const APP = "worker-mail";
 const env = envOrExit(readEnv);
@@ -26,9 +24,9 @@ void runUntilSignal(
     const database = scope.add("database", await openDatabase(env, APP, log));
     const store = scope.add("store", openStore(env, database, log));
     const backend = scope.add("backend", await openBackend(env, log));
-    const http = scope.add("http", createGuardedHttp({ allow: allowedTargets(env) }));
+    const http = scope.add("http", openHttp(env));
     const pool = database.pool;
-    const consumers = createConsumers(env, { pool, backend, http, metrics, log });
+    const consumers = Object.values(createConsumers(env, { pool, backend, http, metrics, log }));
 
     const self = { app: APP, drains: false, queues: consumers.map((consumer) => consumer.queue) };
     scope.add("registry", await registerProcess(pool, processEntry(env, backend, self), log));

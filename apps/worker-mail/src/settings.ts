@@ -20,8 +20,3 @@ export function smtpServer(env: WorkerMailEnv): SmtpServer {
 export function messageIdDomain(env: WorkerMailEnv): string {
   return env.MAIL_MESSAGE_ID_DOMAIN ?? env.MAIL_FROM.slice(env.MAIL_FROM.lastIndexOf("@") + 1);
 }
-
-/** Addresses that webhooks may reach although they are not public. */
-export function allowedTargets(env: WorkerMailEnv): string[] {
-  return env.OUTBOUND_HTTP_ALLOW?.split(",") ?? [];
-}

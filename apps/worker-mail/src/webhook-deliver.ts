@@ -1,4 +1,5 @@
-import type { Consumer, Delivery } from "@toolctrl/consumer/define";
+import type { Delivery, NamedConsumer } from "@toolctrl/consumer/define";
+import { insertIntents, listIntents, reopenIntent, type Intent } from "@toolctrl/consumer/intents";
 import type { Database } from "@toolctrl/db/client";
 import { findSubscribedEndpoints } from "@toolctrl/domain/webhook-endpoints";
 import { CodedError } from "@toolctrl/foundation/errors";
@@ -8,9 +9,6 @@ import type { GuardedHttp } from "@toolctrl/runtime/guarded-http";
 import type { Logger } from "@toolctrl/runtime/logger";
 import type { Metrics } from "@toolctrl/runtime/metrics";
 import { z } from "zod";
-import { insertIntents, listIntents } from "./intents/ensure-intent.ts";
-import type { Intent } from "./intents/intent.ts";
-import { reopenIntent } from "./intents/move-intent.ts";
 import { deliverToEndpoint, WEBHOOK_DELIVER } from "./webhooks/deliver-to-endpoint.ts";
 import { runBounded } from "./webhooks/run-bounded.ts";
 
@@ -39,7 +37,7 @@ const ENDPOINTS_AT_ONCE = 10;
  * Delivers an event to its tenant's endpoints. Each endpoint has an intent with its own attempts, waits and state, so one that fails
  * neither repeats nor stops the others; the job waits (using no attempt of the queue) until all are settled.
  */
-export function createWebhookDeliver(deps: WebhookDeliverDeps): Consumer {
+export function createWebhookDeliver(deps: WebhookDeliverDeps): NamedConsumer<typeof WEBHOOK_DELIVER> {
   return {
     name: WEBHOOK_DELIVER,
     queue: "outbox.webhook",

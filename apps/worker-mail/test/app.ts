@@ -3,11 +3,10 @@ import type { App } from "@toolctrl/consumer-testkit/app-process";
 import { deliver, runConsumers, type HandedOff, type Installation } from "@toolctrl/consumer-testkit/installation";
 import { createWebhookEndpoint } from "@toolctrl/domain/webhook-endpoints";
 import type { QueueBackend } from "@toolctrl/queue/port";
-import { createGuardedHttp } from "@toolctrl/runtime/guarded-http";
 import { waitFor } from "@toolctrl/testkit/wait";
+import { openHttp } from "@toolctrl/worker/resources";
 import { createConsumers } from "../src/consumers.ts";
 import { readEnv } from "../src/env.ts";
-import { allowedTargets } from "../src/settings.ts";
 import { SECRETS_KEY } from "./harness.ts";
 
 export const MAIL: HandedOff = {
@@ -54,8 +53,11 @@ export function consumersOf(
 ): { consumers: Consumer[]; close(): Promise<void> } {
   const { database, metrics, log } = installation;
   const env = readEnv({ ...installation.appEnv, ...app.env });
-  const http = createGuardedHttp({ allow: allowedTargets(env) });
-  return { consumers: createConsumers(env, { pool: database.pool, backend, http, metrics, log }), close: () => http.close() };
+  const http = openHttp(env);
+  return {
+    consumers: Object.values(createConsumers(env, { pool: database.pool, backend, http, metrics, log })),
+    close: () => http.close(),
+  };
 }
 
 /** Renders {@link MAIL} and keeps the job that would send it back. Returns the event's id. */

@@ -1,6 +1,7 @@
+import type { CONSUMERS, ConsumerName, ConsumerOf } from "@toolctrl/foundation/consumers";
 import type { JobEnvelope } from "@toolctrl/foundation/envelope";
 import type { JsonValue } from "@toolctrl/foundation/json";
-import type { QueueName } from "@toolctrl/foundation/queues";
+import type { QueueGroup, QueueName } from "@toolctrl/foundation/queues";
 import type { JobOutcome } from "@toolctrl/queue/port";
 
 /** One delivery of an event to a consumer. */
@@ -37,3 +38,9 @@ export interface Consumer {
    */
   passOn?(delivery: Delivery): Promise<void>;
 }
+
+/** A consumer of the product's own table: its name, on the queue that the table gives it. */
+export type NamedConsumer<Name extends ConsumerName> = Consumer & { readonly name: Name; readonly queue: (typeof CONSUMERS)[Name] };
+
+/** Exactly the consumers that the worker app of a group has to run: one left out, or one too many, does not compile. */
+export type ConsumersOf<Group extends QueueGroup> = { readonly [Name in ConsumerOf<Group>]: NamedConsumer<Name> };

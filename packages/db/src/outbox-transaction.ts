@@ -1,4 +1,5 @@
 import { CodedError } from "@toolctrl/foundation/errors";
+import type { Queryable } from "./sql.ts";
 
 /**
  * A Prisma transaction client, of this package's or of a product's own generated client. The root client has `$connect`, so it
@@ -8,6 +9,14 @@ export interface OutboxTransaction {
   $executeRawUnsafe(query: string, ...values: unknown[]): PromiseLike<number>;
   $queryRawUnsafe<T = unknown>(query: string, ...values: unknown[]): PromiseLike<T>;
   readonly $connect?: never;
+}
+
+/** A transaction of raw SQL in the shape of Prisma's, for publishing and receipts inside it. */
+export function outboxTransactionOf(tx: Queryable): OutboxTransaction {
+  return {
+    $executeRawUnsafe: async (query, ...values) => (await tx.query(query, values)).rowCount ?? 0,
+    $queryRawUnsafe: async <T>(query: string, ...values: unknown[]) => (await tx.query(query, values)).rows as T,
+  };
 }
 
 /**

@@ -1,3 +1,4 @@
+import type { ConsumerName } from "@toolctrl/foundation/consumers";
 import type { QueueName } from "@toolctrl/foundation/queues";
 
 /** Where events of a prefix go. `consumers` are those whose receipts together say that the event had all its effects. */
@@ -11,7 +12,7 @@ export type RouteRule = {
 );
 
 /** The product's routing table. A prefix ends in a dot; the longest one that matches wins. */
-export const ROUTES: readonly RouteRule[] = [
+export const ROUTES: ReadonlyArray<RouteRule & { readonly consumers: readonly ConsumerName[] }> = [
   { prefix: "tenant.subscription.", target: "queue", queue: "outbox.notification", consumers: ["notification-create"] },
   { prefix: "mail.", target: "queue", queue: "outbox.mail", consumers: ["mail-render", "email-send"] },
   { prefix: "webhook.", target: "queue", queue: "outbox.webhook", consumers: ["webhook-deliver"] },
@@ -24,7 +25,7 @@ export const ROUTES: readonly RouteRule[] = [
   { prefix: "marketing.lead.", target: "queue", queue: "outbox.marketing", consumers: ["marketing-sync"] },
   { prefix: "form.submission.", target: "queue", queue: "outbox.form-submission-route", consumers: ["form-route"] },
   { prefix: "billing.", target: "queue", queue: "outbox.notification", consumers: ["notification-create"] },
-  { prefix: "plugin.hook.", target: "queue", queue: "outbox.plugin-hook", consumers: ["plugin-fanout"] },
+  { prefix: "plugin.hook.", target: "queue", queue: "outbox.plugin-hook", consumers: ["plugin-fanout", "plugin-invoke"] },
   { prefix: "plugin.capability-use.", target: "queue", queue: "outbox.plugin-capability-use", consumers: ["plugin-capability-count"] },
   { prefix: "record.", target: "database", consumers: [] },
 ];

@@ -17,6 +17,7 @@ export const QUEUES = {
   "outbox.form-submission-route": "general",
   "outbox.plugin-hook": "general",
   "outbox.plugin-capability-use": "general",
+  "toolctrl.plugin-invoke": "general",
   "toolctrl.maintenance": "general",
 } as const satisfies Record<string, QueueGroup>;
 

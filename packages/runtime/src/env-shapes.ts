@@ -145,6 +145,16 @@ export const receiverEnv = {
   }),
 };
 
+/** Every process that calls other people's HTTP servers. */
+export const outboundEnv = {
+  OUTBOUND_HTTP_ALLOW: optionalText({
+    pattern: /^[^\s,]+:\d{1,5}(?:,[^\s,]+:\d{1,5})*$/,
+    accepts: "address:port, separated by commas",
+    printable: true,
+    about: "Addresses that outbound HTTP may reach although they are not public; for development",
+  }),
+};
+
 /** A worker app's queue group: accepted when it names the app's own, refused otherwise, as the app cannot serve the other's queues. */
 export function workerEnv(group: QueueGroup) {
   const schema: z.ZodType<QueueGroup, string> = z

@@ -5,7 +5,7 @@ import { chooseQueueBackend, ENV_RULES, type EnvRule, type QueueBackendChoice, t
 
 export { choice, clampedInteger, flag, integer, optionalChoice, optionalText, optionalUrl, text, url } from "./env-fields.ts";
 export { lessThan, type EnvRule, type EnvValues } from "./env-rules.ts";
-export { databaseEnv, outboxEnv, processEnv, queueEnv, receiverEnv, workerEnv } from "./env-shapes.ts";
+export { databaseEnv, outboundEnv, outboxEnv, processEnv, queueEnv, receiverEnv, workerEnv } from "./env-shapes.ts";
 export { describeEnv, renderEnvTable, type EnvVariable } from "./describe-env.ts";
 
 type Source = Readonly<Record<string, string | undefined>>;

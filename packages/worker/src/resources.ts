@@ -4,6 +4,7 @@ import { createQueueBackend } from "@toolctrl/queue/backend";
 import { assertClockSkew } from "@toolctrl/queue/clock-skew";
 import type { QueueBackend } from "@toolctrl/queue/port";
 import { resolveQueueBackend } from "@toolctrl/runtime/env";
+import { createGuardedHttp, type GuardedHttp } from "@toolctrl/runtime/guarded-http";
 import { startHealthServer, type HealthServer } from "@toolctrl/runtime/health";
 import type { Logger } from "@toolctrl/runtime/logger";
 import type { Metrics } from "@toolctrl/runtime/metrics";
@@ -54,6 +55,11 @@ export function openStore(env: WorkerEnv, database: Database, log: Logger): KeyV
   const { kind } = resolveQueueBackend(env);
   if (kind === "redis" && env.REDIS_URL !== undefined) return createRedisStore({ url: env.REDIS_URL, log });
   return createPostgresStore({ pool: database.pool, log });
+}
+
+/** The one way out to other people's HTTP servers; it reaches public addresses, and those that the environment names. */
+export function openHttp(env: WorkerEnv): GuardedHttp {
+  return createGuardedHttp({ allow: env.OUTBOUND_HTTP_ALLOW?.split(",") ?? [] });
 }
 
 /** The probes and metrics of a worker: ready when database, queue and store answer and it is not draining. */

@@ -1,4 +1,4 @@
-import { databaseEnv, describeEnv, outboxEnv, processEnv, queueEnv, receiverEnv, renderEnvTable } from "@toolctrl/runtime/env";
+import { databaseEnv, describeEnv, outboundEnv, outboxEnv, processEnv, queueEnv, receiverEnv, renderEnvTable } from "@toolctrl/runtime/env";
 import type { z } from "zod";
 import { listProgramEnvs, type ProgramEnv } from "./env-schemas.ts";
 
@@ -9,6 +9,7 @@ const SHARED: ReadonlyArray<{ readonly title: string; readonly shape: z.ZodRawSh
   { title: "The queue", shape: queueEnv },
   { title: "The drainer", shape: outboxEnv },
   { title: "Consumers", shape: receiverEnv },
+  { title: "Outbound HTTP", shape: outboundEnv },
 ];
 
 /** What the tables cannot say, by source. */

@@ -21,7 +21,7 @@ export function replayConsumerOf(options: RequeueOptions): string | null {
   const { replay = false, consumer } = options;
   if (!replay && consumer === undefined) return null;
   if (!replay) throw new CodedError("CLI.ARGUMENT", "expected --replay together with --consumer, got --consumer alone");
-  const known = [...new Set(ROUTES.flatMap((route) => route.consumers))].sort();
+  const known = [...new Set<string>(ROUTES.flatMap((route) => route.consumers))].sort();
   if (consumer === undefined)
     throw new CodedError("CLI.ARGUMENT", `expected --consumer together with --replay (${known.join(", ")}), got --replay alone`);
   if (!known.includes(consumer))

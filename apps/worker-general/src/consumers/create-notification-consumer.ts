@@ -1,24 +1,21 @@
-import type { Consumer } from "@toolctrl/consumer/define";
-import { transaction, type Database } from "@toolctrl/db/client";
+import { databaseEffect } from "@toolctrl/consumer/database-effect";
+import type { NamedConsumer } from "@toolctrl/consumer/define";
+import type { Database } from "@toolctrl/db/client";
 import { createNotification, notificationFor } from "@toolctrl/domain/notifications";
-import { snoozeOnLockTimeout } from "./snooze-on-lock-timeout.ts";
-import { withReceipt } from "./with-receipt.ts";
 
 const NAME = "notification-create";
 
 /** Turns events of `outbox.notification` into in-app notification rows; the receipt is in the row's transaction. */
-export function createNotificationConsumer(deps: { pool: Database["pool"] }): Consumer {
+export function createNotificationConsumer(deps: { pool: Database["pool"] }): NamedConsumer<typeof NAME> {
   return {
     name: NAME,
     queue: "outbox.notification",
     concurrency: 10,
-    handle: (delivery) =>
-      snoozeOnLockTimeout(async () => {
-        const message = notificationFor(delivery);
-        await transaction(deps.pool, (tx) =>
-          withReceipt(tx, NAME, delivery, () => createNotification(tx, { ...delivery, ...message, eventType: delivery.type })),
-        );
-        return { kind: "done" };
-      }),
+    async handle(delivery) {
+      const message = notificationFor(delivery);
+      return databaseEffect(deps.pool, NAME, delivery, async (tx) => {
+        await createNotification(tx, { ...delivery, ...message, eventType: delivery.type });
+      });
+    },
   };
 }

@@ -1,4 +1,5 @@
 import type { Delivery } from "@toolctrl/consumer/define";
+import { abandonIntent, insertIntent, intentLost, listIntents, reopenIntent, type Intent } from "@toolctrl/consumer/intents";
 import { transaction } from "@toolctrl/db/client";
 import {
   copyEmailToEpoch,
@@ -11,9 +12,6 @@ import {
 import { CodedError } from "@toolctrl/foundation/errors";
 import type { JobOutcome } from "@toolctrl/queue/port";
 import type { EmailSendDeps } from "../email-send.ts";
-import { insertIntent, listIntents } from "../intents/ensure-intent.ts";
-import type { Intent } from "../intents/intent.ts";
-import { abandonIntent, intentLost, reopenIntent } from "../intents/move-intent.ts";
 import { EMAIL_SEND } from "../mail-render.ts";
 
 export type PreparedEmail =

@@ -1,10 +1,9 @@
+import { endIntent, intentLost, settleIntentUncalled, type Intent, type IntentEnd } from "@toolctrl/consumer/intents";
 import { transaction } from "@toolctrl/db/client";
 import { recordDeliveries, type RecipientOutcome, type StoredEmail } from "@toolctrl/domain/emails";
 import { assertNever, CodedError } from "@toolctrl/foundation/errors";
 import type { JobOutcome } from "@toolctrl/queue/port";
 import type { EmailSendDeps } from "../email-send.ts";
-import type { Intent } from "../intents/intent.ts";
-import { endIntent, intentLost, settleIntentUncalled, type IntentEnd } from "../intents/move-intent.ts";
 import { EMAIL_SEND } from "../mail-render.ts";
 import type { RecipientReply, SmtpOutcome } from "../smtp/smtp-outcome.ts";
 import { describeRejections } from "./describe-rejections.ts";

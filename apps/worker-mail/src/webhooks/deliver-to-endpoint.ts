@@ -1,4 +1,13 @@
 import type { Delivery } from "@toolctrl/consumer/define";
+import {
+  abandonIntent,
+  beginIntent,
+  endIntent,
+  intentLost,
+  settleIntentUncalled,
+  type Intent,
+  type IntentEnd,
+} from "@toolctrl/consumer/intents";
 import { transaction } from "@toolctrl/db/client";
 import {
   disableWebhookEndpoint,
@@ -9,8 +18,6 @@ import {
 } from "@toolctrl/domain/webhook-endpoints";
 import { assertNever, CodedError } from "@toolctrl/foundation/errors";
 import { uuidv7 } from "uuidv7";
-import type { Intent } from "../intents/intent.ts";
-import { abandonIntent, beginIntent, endIntent, intentLost, settleIntentUncalled, type IntentEnd } from "../intents/move-intent.ts";
 import type { WebhookDeliverDeps } from "../webhook-deliver.ts";
 import { judgeAnswer, judgeError, type Verdict } from "./judge-answer.ts";
 
