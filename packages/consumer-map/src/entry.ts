@@ -1,0 +1,54 @@
+import type { CONSUMERS, ConsumerName, PlannedConsumer } from "@toolctrl/foundation/consumers";
+import type { QueueName } from "@toolctrl/foundation/queues";
+
+/** What a consumer does to the world outside of its job. */
+export type EffectKind = "database" | "mail" | "webhook" | "connector" | "provider";
+
+/** What keeps a second delivery from becoming a second effect. */
+export type Protection = "transactional-receipt" | "idempotency-claim" | "natural-key" | "deterministic-set" | "provider-key";
+
+/** Out of scope: nothing proves the consumer safe yet, and its routes are held while pull workers drain. */
+export interface OutOfScope {
+  readonly in: false;
+  readonly reason: string;
+  /** The day it was left out, `YYYY-MM-DD`. */
+  readonly since: `${number}-${number}-${number}`;
+}
+
+interface Place<Name extends ConsumerName> {
+  /** The queue it reads; `database` for an after-save effect. */
+  readonly queue: (typeof CONSUMERS)[Name];
+  /** The event prefixes whose routes name it. */
+  readonly prefixes: readonly string[];
+  /** What is different in the world when it has run, in a phrase. */
+  readonly does: string;
+  readonly effect: EffectKind;
+  readonly protection: Protection;
+}
+
+/** A consumer that runs: where its code begins, and the tests that prove one effect. Both are paths from the root of the repository. */
+export interface LiveEntry<Name extends ConsumerName = ConsumerName> extends Place<Name> {
+  readonly source: string;
+  readonly evidence: { readonly file: string; readonly suite: string };
+  readonly scope: { readonly in: true } | OutOfScope;
+}
+
+/** A consumer that has a name and a route, and no code yet. */
+export interface PlannedEntry<Name extends ConsumerName = ConsumerName> extends Place<Name> {
+  readonly source: null;
+  readonly evidence: null;
+  readonly scope: OutOfScope;
+}
+
+export type ConsumerMapEntry<Name extends ConsumerName = ConsumerName> = Name extends PlannedConsumer
+  ? PlannedEntry<Name>
+  : LiveEntry<Name>;
+
+export type ConsumerMap = { readonly [Name in ConsumerName]: ConsumerMapEntry<Name> };
+
+type QueueWithEvents = (typeof CONSUMERS)[ConsumerName];
+
+/** The queues whose jobs come from no event, and so from no consumer, each with why a second run does no harm. */
+export type QueuesWithoutEvents = {
+  readonly [Q in Exclude<QueueName, QueueWithEvents>]: { readonly does: string; readonly reason: string };
+};
