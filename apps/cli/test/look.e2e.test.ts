@@ -110,7 +110,14 @@ describe("stats", () => {
       `UPDATE "OutboxEvent" SET "status" = 'DONE', "processedAt" = clock_timestamp(), "blocksLine" = false WHERE "id" = $1`,
       [id],
     );
-    await recordDead(database.pool, { eventId: id, tenantId: "acme", consumer: "webhook-deliver", effectEpoch: 0, error: "410 gone" });
+    await recordDead(database.pool, {
+      eventId: id,
+      tenantId: "acme",
+      consumer: "webhook-deliver",
+      effectEpoch: 0,
+      generation: 0,
+      error: "410 gone",
+    });
     expect((await cli("outbox", "stats", "--json")).json()).toMatchObject({
       dead: [{ consumer: "webhook-deliver", jobs: 1, newestDetail: expect.stringContaining("410 gone") }],
       held: [{ consumer: "webhook-deliver", events: 1, dead: 1 }],

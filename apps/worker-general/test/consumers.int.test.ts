@@ -205,6 +205,7 @@ describe("notification-create, with no claim before it", () => {
       tenantId: event.tenantId,
       consumer: "notification-create",
       effectEpoch: 0,
+      generation: 0,
       error: "gone",
     });
     await notification.handle(event);

@@ -37,6 +37,7 @@ export async function recordDeath(
       tenantId: envelope.tenantId,
       consumer: consumer.name,
       effectEpoch: effectiveEpoch(envelope, consumer.name).effectEpoch,
+      generation: envelope.generation,
       error,
     });
   } catch (cause) {

@@ -2,18 +2,18 @@ import { describeError, errorCodeOf } from "@toolctrl/foundation/errors";
 import type { ConsumerKey } from "./receipt-authority.ts";
 import type { Queryable } from "./sql.ts";
 
-const RECORD_DEAD = `INSERT INTO "OutboxReceipt" ("eventId", "consumer", "effectEpoch", "tenantId", "outcome", "detail")
-VALUES ($1::uuid, $2::text, $3::int, $4::text, 'dead', $5::text)
+const RECORD_DEAD = `INSERT INTO "OutboxReceipt" ("eventId", "consumer", "effectEpoch", "tenantId", "outcome", "detail", "generation")
+VALUES ($1::uuid, $2::text, $3::int, $4::text, 'dead', $5::text, $6::int)
 ON CONFLICT ("eventId", "consumer", "effectEpoch") DO UPDATE
-SET "detail" = EXCLUDED."detail", "updatedAt" = clock_timestamp()
+SET "detail" = EXCLUDED."detail", "generation" = EXCLUDED."generation", "updatedAt" = clock_timestamp()
 WHERE "OutboxReceipt"."outcome" = 'dead'`;
 
-/** Records that a consumer gave up on an event. Suppresses nothing, and never replaces a `done` receipt. */
+/** Records that a consumer gave up on an event, in this generation of it. Suppresses nothing, and never replaces a `done` receipt. */
 export async function recordDead(
   db: Queryable,
-  receipt: ConsumerKey & { readonly eventId: string; readonly error: unknown },
+  receipt: ConsumerKey & { readonly eventId: string; readonly generation: number; readonly error: unknown },
 ): Promise<void> {
-  const { eventId, consumer, effectEpoch, tenantId, error } = receipt;
+  const { eventId, consumer, effectEpoch, tenantId, generation, error } = receipt;
   const detail = typeof error === "string" ? error : `${errorCodeOf(error)}: ${describeError(error)}`;
-  await db.query(RECORD_DEAD, [eventId, consumer, effectEpoch, tenantId, detail.replaceAll("\u0000", "\uFFFD")]);
+  await db.query(RECORD_DEAD, [eventId, consumer, effectEpoch, tenantId, detail.replaceAll("\u0000", "\uFFFD"), generation]);
 }

@@ -60,6 +60,7 @@ const CASES: Array<[table: string, constraint: string, changes: Record<string, u
   ["OutboxEvent", "OutboxEvent_replay_check", { replayConsumer: "c" }],
   ["OutboxReceipt", "OutboxReceipt_outcome_check", { outcome: "maybe" }],
   ["OutboxReceipt", "OutboxReceipt_effectEpoch_check", { effectEpoch: -1 }],
+  ["OutboxReceipt", "OutboxReceipt_generation_check", { generation: -1 }],
   ["OutboxIntent", "OutboxIntent_state_check", { state: "other" }],
   ["OutboxIntent", "OutboxIntent_sending_check", { state: "sending" }],
   ["OutboxIntent", "OutboxIntent_sending_check", { token: UUID }],

@@ -49,7 +49,7 @@ test("a group asks for each receipt in its own tenant's, consumer's and epoch's 
   const receiptsOf = createGroupedReceipts(db.pool);
   const eventId = randomUUID();
   await receiptsOf({ ...scope, effectEpoch: 1 }).record(eventId, "first");
-  await recordDead(db.pool, { ...scope, consumer: "email-send", eventId, error: "550" });
+  await recordDead(db.pool, { ...scope, generation: 0, consumer: "email-send", eventId, error: "550" });
   const find = (consumer: string, effectEpoch: number, anyEpoch: boolean) =>
     receiptsOf({ ...scope, consumer, effectEpoch, anyEpoch }).find(eventId);
   const found = await Promise.all([
@@ -65,7 +65,7 @@ test("in a group, a dead receipt gives way, a done one stays, and the first of t
   const db = await openDatabase();
   const receiptsOf = createGroupedReceipts(db.pool);
   const [dead, done, twice] = [randomUUID(), randomUUID(), randomUUID()];
-  await recordDead(db.pool, { ...scope, eventId: dead, error: "550" });
+  await recordDead(db.pool, { ...scope, generation: 0, eventId: dead, error: "550" });
   await receiptsOf(scope).record(done, "earlier");
   const receipts = receiptsOf(scope);
   await Promise.all([

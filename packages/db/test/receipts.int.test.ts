@@ -113,16 +113,16 @@ test("a replayed consumer runs once more per epoch, all others stay suppressed b
 test("a dead receipt suppresses nothing, gives way to a done one, and never replaces one", async () => {
   const db = await openDatabase();
   const authority = createReceiptAuthority(db.pool, scope);
-  await recordDead(db.pool, { ...scope, eventId, error: new Error("550 no such user\u0000") });
+  await recordDead(db.pool, { ...scope, generation: 0, eventId, error: new Error("550 no such user\u0000") });
   expect(await authority.find(eventId)).toBeNull();
   expect((await listReceipts(db.pool, eventId))[0]).toMatchObject({ outcome: "dead", detail: "Error: 550 no such user\uFFFD" });
   const delivered = await db.prisma.$transaction((tx) => withOutboxReceipt(tx, { ...scope, eventId }, () => effect(tx)));
   expect(delivered.duplicate).toBe(false);
-  await recordDead(db.pool, { ...scope, eventId, error: "late" });
+  await recordDead(db.pool, { ...scope, generation: 0, eventId, error: "late" });
   expect(await listReceipts(db.pool, eventId)).toMatchObject([{ outcome: "done", result: 1, detail: null }]);
 
   const other = createReceiptAuthority(db.pool, { ...scope, consumer: "mail-render" });
-  await recordDead(db.pool, { ...scope, consumer: "mail-render", eventId, error: "x" });
+  await recordDead(db.pool, { ...scope, generation: 0, consumer: "mail-render", eventId, error: "x" });
   await other.record(eventId, { first: true });
   await other.record(eventId, { second: true });
   expect(await other.find(eventId)).toEqual({ result: { first: true } });
