@@ -1,33 +1,16 @@
 import type { Delivery, NamedConsumer } from "@toolctrl/consumer/define";
+import { concludeIntents, isFailure, isOpen, runBounded, type CallDeps } from "@toolctrl/consumer/external-call";
 import { insertIntents, listIntents, reopenIntent, type Intent } from "@toolctrl/consumer/intents";
-import type { Database } from "@toolctrl/db/client";
 import { findSubscribedEndpoints } from "@toolctrl/domain/webhook-endpoints";
 import { CodedError } from "@toolctrl/foundation/errors";
 import { webhookMessageSchema } from "@toolctrl/foundation/events";
-import type { JobOutcome } from "@toolctrl/queue/port";
-import type { GuardedHttp } from "@toolctrl/runtime/guarded-http";
-import type { Logger } from "@toolctrl/runtime/logger";
-import type { Metrics } from "@toolctrl/runtime/metrics";
 import { z } from "zod";
-import { deliverToEndpoint, WEBHOOK_DELIVER } from "./webhooks/deliver-to-endpoint.ts";
-import { runBounded } from "./webhooks/run-bounded.ts";
+import { deliverToEndpoint, WEBHOOK_DELIVER, WEBHOOK_TERMS } from "./webhooks/deliver-to-endpoint.ts";
 
-export interface WebhookDeliverDeps {
-  readonly pool: Database["pool"];
-  readonly http: Pick<GuardedHttp, "request">;
+export interface WebhookDeliverDeps extends CallDeps {
   /** 32 bytes in base64: opens the endpoints' secrets. */
   readonly secretsKey: string;
   readonly concurrency: number;
-  /** The one limit on a whole request, ms; shorter than a claim's life. */
-  readonly deadlineMs: number;
-  /** Tries per endpoint. */
-  readonly maxAttempts: number;
-  /** Wait before the second try, ms; doubles with each. */
-  readonly backoffMs: number;
-  /** Most that a Retry-After can ask for, ms. */
-  readonly maxRetryAfterMs: number;
-  readonly metrics: Metrics;
-  readonly log: Logger;
 }
 
 /** Endpoints of one event that are called at the same time. */
@@ -47,7 +30,7 @@ export function createWebhookDeliver(deps: WebhookDeliverDeps): NamedConsumer<ty
       const intents = await fanOut(delivery, deps);
       const due = intents.filter((intent) => isOpen(intent) && intent.waitMs <= 0);
       await runBounded(due, ENDPOINTS_AT_ONCE, (intent) => deliverToEndpoint(delivery, intent, body, deps));
-      return conclude(await listIntents(deps.pool, keyOf(delivery)), deps);
+      return concludeIntents(await listIntents(deps.pool, keyOf(delivery)), WEBHOOK_TERMS, deps);
     },
   };
 }
@@ -64,8 +47,8 @@ async function fanOut(delivery: Delivery, deps: WebhookDeliverDeps): Promise<Int
     await insertIntents(deps.pool, key, targets, webhookIdOf(delivery));
     return listIntents(deps.pool, key);
   }
-  if (intents.some(isOpen) || !intents.some(isFailure)) return intents;
-  for (const intent of intents.filter(isFailure)) {
+  if (intents.some(isOpen) || !intents.some(failed)) return intents;
+  for (const intent of intents.filter(failed)) {
     await reopenIntent(deps.pool, intent.id);
     const { target, attempts, unknowns } = intent;
     deps.log.info(
@@ -76,37 +59,8 @@ async function fanOut(delivery: Delivery, deps: WebhookDeliverDeps): Promise<Int
   return listIntents(deps.pool, key);
 }
 
-function conclude(intents: readonly Intent[], deps: WebhookDeliverDeps): JobOutcome {
-  const waits = intents
-    .filter(isOpen)
-    .map((intent) => (intent.state === "sending" ? deps.deadlineMs - (intent.sendingForMs ?? 0) : intent.waitMs));
-  // A millisecond more than the wait: the queue's clock may round down.
-  if (waits.length > 0) return { kind: "snooze", untilMs: Date.now() + Math.max(50, Math.ceil(Math.min(...waits)) + 1) };
-  const failures = intents.filter(isFailure);
-  if (failures.length === 0)
-    return { kind: "done", result: { delivered: intents.filter(({ state }) => state === "sent").length, endpoints: intents.length } };
-  const list = failures.map(({ target, attempts, lastErrorCode, lastError }) =>
-    `${target} after ${attempts} tries: ${lastErrorCode ?? ""} ${lastError ?? ""}`.trim(),
-  );
-  return {
-    kind: "cancel",
-    error: new CodedError(
-      "WEBHOOK.REJECTED",
-      `expected every endpoint to accept the delivery, got ${failures.length} of ${intents.length} failed for good: ${list.join("; ")}`,
-      {
-        facts: { failed: failures.map(({ target }) => target), endpoints: intents.length },
-      },
-    ),
-  };
-}
-
-function isOpen(intent: Intent): boolean {
-  return intent.state === "pending" || intent.state === "unknown" || intent.state === "sending";
-}
-
-/** An endpoint that is gone is no failure of the event's. */
-function isFailure(intent: Intent): boolean {
-  return intent.state === "failed" && intent.lastErrorCode !== "WEBHOOK.GONE";
+function failed(intent: Intent): boolean {
+  return isFailure(intent, WEBHOOK_TERMS.codes);
 }
 
 function keyOf({ eventId, tenantId, effectEpoch }: Delivery) {

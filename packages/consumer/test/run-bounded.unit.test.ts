@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { runBounded } from "../src/webhooks/run-bounded.ts";
+import { runBounded } from "../src/external-call/run-bounded.ts";
 
 test("every item is run, no more than the limit at a time, and the first error comes out after all of them", async () => {
   const items = Array.from({ length: 20 }, (_, index) => index);

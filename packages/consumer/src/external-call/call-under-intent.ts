@@ -1,0 +1,82 @@
+import { transaction } from "@toolctrl/db/client";
+import { assertNever } from "@toolctrl/foundation/errors";
+import { uuidv7 } from "uuidv7";
+import type { Delivery } from "../define.ts";
+import { abandonIntent, beginIntent, endIntent, intentLost, settleIntentUncalled, type Intent, type IntentEnd } from "../intents.ts";
+import type { CallDeps, CallPolicy, CallRequest, CallTerms, ExternalCall, Verdict } from "./external-call.ts";
+import { judgeAnswer, judgeError } from "./judge-answer.ts";
+
+const MAX_BACKOFF_MS = 60 * 60 * 1000;
+
+/**
+ * One try at an HTTP call that cannot be taken back, under its intent: whatever comes of it is written there.
+ *
+ * A call that was begun and never settled is first recorded as `unknown`; while it may still be running, nothing happens. Then the request is
+ * made, the intent moves to `sending` by compare-and-set, the call leaves, and its verdict is settled under the fence.
+ * @throws CodedError `RECEIVER.CLAIM_LOST` when another delivery moved the intent; and what `prepare` and `onSettle` throw
+ */
+export async function callUnderIntent(delivery: Delivery, intent: Intent, call: ExternalCall, deps: CallDeps): Promise<void> {
+  if (intent.state === "sending" && !(await takeOver(intent, call.terms, deps))) return;
+  const request = await call.prepare();
+  if (request instanceof Error) {
+    if (!(await settleIntentUncalled(deps.pool, intent.id, { state: "failed", error: request })))
+      throw intentLost(intent.id, "to be pending or unknown");
+    return;
+  }
+  const token = uuidv7();
+  await beginIntent(deps.pool, intent.id, token);
+  const verdict = await send(request, call.terms, delivery.signal, deps);
+  await settle(delivery, { intent, token, verdict }, call, deps);
+}
+
+/** False while the call may still be running: a flushed store gives its event to a second delivery. */
+async function takeOver(intent: Intent, terms: CallTerms, deps: CallDeps): Promise<boolean> {
+  const abandoned = await abandonIntent(deps.pool, intent.id, deps.deadlineMs, terms.codes.unknown);
+  if (abandoned) deps.metrics.add("outbox_outcome_unknown_total", 1, { consumer: terms.consumer });
+  return abandoned;
+}
+
+async function send(request: CallRequest, terms: CallTerms, signal: AbortSignal, deps: CallDeps): Promise<Verdict> {
+  try {
+    return judgeAnswer(await deps.http.request({ ...request, deadlineMs: deps.deadlineMs, signal }), terms, deps);
+  } catch (error) {
+    return judgeError(error, terms, deps);
+  }
+}
+
+type Try = { readonly intent: Intent; readonly token: string; readonly verdict: Verdict };
+
+async function settle(delivery: Delivery, { intent, token, verdict }: Try, call: ExternalCall, deps: CallDeps): Promise<void> {
+  const { consumer } = call.terms;
+  const attempt = intent.attempts + 1;
+  const end = endOf(verdict, attempt, deps);
+  const ours = await transaction(deps.pool, async (tx) => {
+    await call.onSettle?.(tx, verdict);
+    return endIntent(tx, intent.id, token, end);
+  });
+  if (verdict.kind === "retry" && verdict.unknown) deps.metrics.add("outbox_outcome_unknown_total", 1, { consumer });
+  if (verdict.kind !== "accepted") {
+    const facts = { eventId: delivery.eventId, consumer, target: intent.target, attempt, state: end.state };
+    deps.log.info({ ...facts, err: verdict.error }, "call not accepted");
+  }
+  if (!ours) throw intentLost(intent.id, "to be ours at the end of the try");
+}
+
+function endOf(verdict: Verdict, attempts: number, policy: CallPolicy): IntentEnd {
+  switch (verdict.kind) {
+    case "accepted":
+      return { state: "sent" };
+    case "gone":
+    case "permanent":
+      return { state: "failed", error: verdict.error };
+    case "retry": {
+      const { error, unknown } = verdict;
+      if (attempts >= policy.maxAttempts) return { state: "failed", error, unknown };
+      // Peers that fell over together must not all be called again in the same instant.
+      const backoffMs = Math.min(policy.backoffMs * 2 ** (attempts - 1), MAX_BACKOFF_MS) * (1 + Math.random() / 10);
+      return { state: unknown ? "unknown" : "pending", error, waitMs: Math.max(backoffMs, verdict.askedMs ?? 0) };
+    }
+    default:
+      return assertNever(verdict);
+  }
+}

@@ -1,0 +1,60 @@
+import type { Database } from "@toolctrl/db/client";
+import type { Queryable } from "@toolctrl/db/sql";
+import type { ConsumerName } from "@toolctrl/foundation/consumers";
+import type { CodedError, ErrorCode } from "@toolctrl/foundation/errors";
+import type { GuardedHttp, GuardedRequest, GuardedResponse } from "@toolctrl/runtime/guarded-http";
+import type { Logger } from "@toolctrl/runtime/logger";
+import type { Metrics } from "@toolctrl/runtime/metrics";
+
+/** The numbers of a consumer's calls. */
+export interface CallPolicy {
+  /** The one limit on a whole request, ms; shorter than a claim's life, so that a claim found expired has no running call behind it. */
+  readonly deadlineMs: number;
+  /** Tries per intent. */
+  readonly maxAttempts: number;
+  /** Wait before the second try, ms; doubles with each, up to an hour. */
+  readonly backoffMs: number;
+  /** Most that a Retry-After can ask for, ms. */
+  readonly maxRetryAfterMs: number;
+}
+
+/** The names of a consumer's calls: in its metrics, its messages and the errors that people look up. */
+export interface CallTerms {
+  readonly consumer: ConsumerName;
+  /** Who is called, as a message says it: `endpoint`. */
+  readonly peer: string;
+  readonly codes: {
+    /** It is gone, and that is no failure of the event's. */
+    readonly gone: ErrorCode;
+    readonly rejected: ErrorCode;
+    readonly failed: ErrorCode;
+    readonly unknown: ErrorCode;
+  };
+}
+
+export interface CallDeps extends CallPolicy {
+  readonly pool: Database["pool"];
+  readonly http: Pick<GuardedHttp, "request">;
+  readonly metrics: Metrics;
+  readonly log: Logger;
+}
+
+/** The request, but for what every call has in common: its deadline, and the signal of its delivery. */
+export type CallRequest = Omit<GuardedRequest, "deadlineMs" | "signal">;
+
+export interface ExternalCall {
+  readonly terms: CallTerms;
+  /** Makes the request of this try. An error that is answered, not thrown, settles the intent as failed without a call: there is no way to make it. */
+  prepare(): Promise<CallRequest | CodedError>;
+  /** What else is written in the transaction that settles the intent. */
+  onSettle?(tx: Queryable, verdict: Verdict): Promise<void>;
+}
+
+/** How one try ended. The table is in docs/reference/webhooks.md. */
+export type Verdict =
+  /** `answer` is null when the status said yes and the rest of the answer never came. */
+  | { readonly kind: "accepted"; readonly answer: GuardedResponse | null }
+  | { readonly kind: "gone"; readonly error: CodedError }
+  | { readonly kind: "permanent"; readonly error: CodedError }
+  /** `unknown`: the peer may have taken it. `askedMs`: the wait it asked for. */
+  | { readonly kind: "retry"; readonly error: CodedError; readonly unknown: boolean; readonly askedMs: number | null };
