@@ -27,6 +27,7 @@ export interface BullQueue {
   add(name: string, data: unknown, opts: JobsOptions): Promise<unknown>;
   addBulk(jobs: BullEntry[]): Promise<unknown>;
   getJob(id: string): Promise<BullJob | undefined>;
+  getJobState(id: string): Promise<string>;
   getJobCounts(...types: ("waiting" | "prioritized" | "active" | "delayed" | "completed" | "failed")[]): Promise<Record<string, number>>;
   getJobScheduler(id: string): Promise<BullSchedule | undefined>;
   upsertJobScheduler(

@@ -12,6 +12,8 @@ const STATES: Readonly<Record<string, JobState>> = {
   failed: "failed",
 };
 
+const LIVE: ReadonlySet<JobState> = new Set(["waiting", "active", "delayed"]);
+
 /** A job as an operator sees it, or null when the queue does not know it (any more). */
 export async function viewOf(queue: BullQueue, jobId: string): Promise<JobView | null> {
   const job = await queue.getJob(jobId);
@@ -28,6 +30,20 @@ export async function viewOf(queue: BullQueue, jobId: string): Promise<JobView |
     startedAt: dateOf(job.processedOn),
     finishedAt: dateOf(job.finishedOn),
   };
+}
+
+/** Questions to the server at once: on Postgres each takes a connection of a small pool, and waiting for one is bounded. */
+const STATES_AT_ONCE = 20;
+
+/** Those of the jobs that may still run. */
+export async function liveOf(queue: BullQueue, jobIds: readonly string[]): Promise<Set<string>> {
+  const live = new Set<string>();
+  const open = jobIds.values();
+  const lane = async (): Promise<void> => {
+    for (const id of open) if (LIVE.has(STATES[await queue.getJobState(id)] ?? "absent")) live.add(id);
+  };
+  await Promise.all(Array.from({ length: Math.min(STATES_AT_ONCE, jobIds.length) }, lane));
+  return live;
 }
 
 export async function countsOf(queue: BullQueue): Promise<QueueCounts> {

@@ -67,6 +67,30 @@ function describeOutcomes(harness: QueueHarness, api: SuiteApi): void {
     assert.ok([null, undefined].includes((await harness.raw(options, { queue: QUEUE, id })).returnvalue as null));
   });
 
+  api.it("tells jobs that may still run from those that ended and those it does not know", async () => {
+    const { backend } = await fresh({ attempts: 1 });
+    const ids = (["done", "dead", "running", "waiting", "later", "unknown"] as const).map((name) => jobIdFor(name));
+    const [finished = "", dead = "", running = "", waiting = "", later = ""] = ids;
+    let release = (): void => undefined;
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const seen = workScript(backend, [
+      done,
+      () => ({ kind: "cancel", error: new Error("boom") }),
+      async () => {
+        await held;
+        return { kind: "done" };
+      },
+    ]);
+    for (const [index, added] of [finished, dead, running].entries()) {
+      await backend.addAll([newJob(added)]);
+      await waitFor(() => seen.jobs.length === index + 1, { what: `${added} to start` });
+    }
+    await backend.addAll([newJob(waiting), { ...newJob(later), delayMs: 60_000 }]);
+    assert.deepEqual(await backend.findLive(QUEUE, ids), new Set([running, waiting, later]));
+    assert.deepEqual(await backend.findLive(QUEUE, []), new Set());
+    release();
+  });
+
   api.it("snoozes as often as is asked, uses no attempt, and then goes on", async () => {
     const { backend } = await fresh({ attempts: 1 });
     const snooze = (): JobOutcome => ({ kind: "snooze", untilMs: Date.now() + 20 });
