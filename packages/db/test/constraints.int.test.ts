@@ -27,6 +27,8 @@ const GOOD_ROWS: Record<string, Record<string, unknown>> = {
   Lead: { id: UUID, tenantId: "t", name: "n" },
   TenantCounter: { tenantId: "t", name: "n", value: 1 },
   Opportunity: { id: UUID, tenantId: "t", number: 1, name: "n", contactId: OTHER, companyId: OTHER },
+  Form: { id: UUID, tenantId: "t", name: "n", fields: "[]", routes: "[]" },
+  FormSubmission: { id: UUID, tenantId: "t", formId: OTHER, formVersion: 1, data: {} },
 };
 
 const claimed = { status: "PROCESSING", lockedUntil: NOW, lockToken: UUID, claimMode: "batch" };
@@ -97,6 +99,15 @@ const CASES: Array<[table: string, constraint: string, changes: Record<string, u
   ["Opportunity", "Opportunity_tenantId_check", { tenantId: "" }],
   ["Opportunity", "Opportunity_number_check", { number: 0 }],
   ["Opportunity", "Opportunity_merged_check", { mergedAt: NOW }],
+  ["Form", "Form_tenantId_check", { tenantId: "" }],
+  ["Form", "Form_fields_check", { fields: "{}" }],
+  ["Form", "Form_routes_check", { routes: "{}" }],
+  ["Form", "Form_version_check", { version: 0 }],
+  ["FormSubmission", "FormSubmission_tenantId_check", { tenantId: "" }],
+  ["FormSubmission", "FormSubmission_formVersion_check", { formVersion: 0 }],
+  ["FormSubmission", "FormSubmission_data_check", { data: "[]" }],
+  ["FormSubmission", "FormSubmission_submissionKey_check", { submissionKey: "" }],
+  ["FormSubmission", "FormSubmission_routed_check", { leadId: OTHER }],
 ];
 
 /** What no row can break while the trigger fills it in; it has a test of its own. */
@@ -115,7 +126,9 @@ beforeAll(async () => {
      VALUES ('${UUID}', '${UUID}', 't', 'm', 'f', 's');
      INSERT INTO "Row" ("id", "tenantId", "table", "data") VALUES ('${OTHER}', 't', 'orders', '{}');
      INSERT INTO "Company" ("id", "tenantId", "name", "nameKey") VALUES ('${OTHER}', 't', 'o', 'o');
-     INSERT INTO "Contact" ("id", "tenantId", "companyId", "name", "contactKey") VALUES ('${OTHER}', 't', '${OTHER}', 'o', 'o')`,
+     INSERT INTO "Contact" ("id", "tenantId", "companyId", "name", "contactKey") VALUES ('${OTHER}', 't', '${OTHER}', 'o', 'o');
+     INSERT INTO "Lead" ("id", "tenantId", "name") VALUES ('${OTHER}', 't', 'o');
+     INSERT INTO "Form" ("id", "tenantId", "name", "fields", "routes") VALUES ('${OTHER}', 't', 'o', '[]', '[]')`,
   );
 });
 

@@ -71,6 +71,16 @@ const QUERIES: Array<[index: string, sql: string]> = [
   ["RowField_lookupId_idx", `SELECT 1 FROM "RowField" WHERE "lookupId" = ANY ('{${ID}}'::uuid[])`],
   ["Company_tenantId_nameKey_key", `SELECT "id" FROM "Company" WHERE "tenantId" = 'tenant-7' AND "nameKey" = 'company 7'`],
   ["Contact_tenantId_contactKey_key", `SELECT "id" FROM "Contact" WHERE "tenantId" = 'tenant-7' AND "contactKey" = 'contact 7'`],
+  ["Lead_tenantId_sourceKey_key", `SELECT "id" FROM "Lead" WHERE "tenantId" = 'tenant-7' AND "sourceKey" = 'source 7'`],
+  [
+    "FormSubmission_formId_submissionKey_key",
+    `SELECT "id" FROM "FormSubmission" WHERE "formId" = lpad('7', 32, '0')::uuid AND "submissionKey" = 'key 7'`,
+  ],
+  [
+    "FormSubmission_formId_id_idx",
+    `SELECT "id" FROM "FormSubmission" WHERE "formId" = lpad('7', 32, '0')::uuid AND "id" > '${ID}' ORDER BY "id" LIMIT 20`,
+  ],
+  ["FormSubmission_leadId_idx", `SELECT "id" FROM "FormSubmission" WHERE "leadId" = '${ID}'`],
   ["Opportunity_tenantId_number_key", `SELECT "id" FROM "Opportunity" WHERE "tenantId" = 'tenant-7' AND "number" = 7`],
   ["Opportunity_sourceLeadId_idx", `SELECT 1 FROM "Opportunity" WHERE "sourceLeadId" = '${ID}' FOR KEY SHARE`],
   ["Opportunity_tenantId_sourceLeadId_key", `SELECT "id" FROM "Opportunity" WHERE "tenantId" = 'tenant-7' AND "sourceLeadId" = '${ID}'`],
@@ -116,7 +126,10 @@ INSERT INTO "RowField" ("rowId", "field", "lookupId", "appliedPosition") SELECT 
 INSERT INTO "Company" ("id", "tenantId", "name", "nameKey") SELECT ${UUID}, ${TENANT}, 'c', 'company ' || n FROM generate_series(1, 3000) n;
 INSERT INTO "Contact" ("id", "tenantId", "companyId", "name", "contactKey")
 SELECT ${UUID}, ${TENANT}, ${UUID}, 'c', 'contact ' || n FROM generate_series(1, 3000) n;
-INSERT INTO "Lead" ("id", "tenantId", "name") SELECT ${UUID}, ${TENANT}, 'l' FROM generate_series(1, 3000) n;
+INSERT INTO "Lead" ("id", "tenantId", "name", "sourceKey") SELECT ${UUID}, ${TENANT}, 'l', 'source ' || n FROM generate_series(1, 3000) n;
+INSERT INTO "Form" ("id", "tenantId", "name", "fields", "routes") SELECT ${UUID}, ${TENANT}, 'f', '[]', '[]' FROM generate_series(1, 50) n;
+INSERT INTO "FormSubmission" ("id", "tenantId", "formId", "formVersion", "data", "submissionKey", "routedAt", "leadId")
+SELECT gen_random_uuid(), ${TENANT}, lpad(to_hex(1 + n % 50), 32, '0')::uuid, 1, '{}', 'key ' || n, now(), ${UUID} FROM generate_series(1, 3000) n;
 INSERT INTO "Opportunity" ("id", "tenantId", "number", "name", "sourceLeadId", "contactId", "companyId")
 SELECT ${UUID}, ${TENANT}, n, 'o', ${UUID}, ${UUID}, ${UUID} FROM generate_series(1, 3000) n;
 INSERT INTO "Opportunity" ("id", "tenantId", "number", "name", "mergedIntoId", "mergedAt", "contactId", "companyId")
