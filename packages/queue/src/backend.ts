@@ -79,7 +79,8 @@ function assemble(driver: QueueDriver, settings: QueueSettings): QueueBackend {
     findLive: (queue, jobIds) => request("the search", () => liveOf(driver.queue(queue), jobIds)),
     ping: () => (closing === undefined ? driver.ping() : Promise.reject(closed())),
     clockSkewMs: () => measureClockSkew(() => driver.serverClockMs()),
-    evictionPolicy: () => driver.evictionPolicy().catch((error: unknown) => ({ kind: "unknown", why: describeError(error, 200) })),
+    evictionPolicy: () => driver.evictionPolicy().catch(unknown),
+    persistence: () => driver.persistence().catch(unknown),
     obliterate: (queue) =>
       request("the deletion", async () => {
         await driver.queue(queue).obliterate({ force: true });
@@ -87,4 +88,9 @@ function assemble(driver: QueueDriver, settings: QueueSettings): QueueBackend {
       }),
     close: (graceMs) => (closing ??= close(graceMs)),
   };
+}
+
+/** An outage is an answer here: nobody can know. */
+function unknown(error: unknown): { kind: "unknown"; why: string } {
+  return { kind: "unknown", why: describeError(error, 200) };
 }

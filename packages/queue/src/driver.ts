@@ -1,6 +1,6 @@
 import type { QueueName } from "@toolctrl/foundation/queues";
 import type { Job, JobsOptions, Processor } from "bullmq";
-import type { EvictionPolicy } from "./port.ts";
+import type { EvictionPolicy, Persistence } from "./port.ts";
 import type { Exclusively } from "./schedule-job.ts";
 
 export type BullJob = Job<unknown, unknown>;
@@ -72,5 +72,7 @@ export interface QueueDriver {
   serverClockMs(): Promise<number>;
   /** @throws CodedError `QUEUE.*` when the server is away */
   evictionPolicy(): Promise<EvictionPolicy>;
+  /** @throws CodedError `QUEUE.*` when the server is away */
+  persistence(): Promise<Persistence>;
   close(ms: number): Promise<void>;
 }

@@ -81,6 +81,11 @@ export type EvictionPolicy =
   | { readonly kind: "known"; readonly policy: string | null }
   | { readonly kind: "unknown"; readonly why: string };
 
+/** Whether the queue's server writes each change to an append-only file; `null` where the queue lies in PostgreSQL, which has its own log. */
+export type Persistence =
+  | { readonly kind: "known"; readonly appendOnly: boolean | null }
+  | { readonly kind: "unknown"; readonly why: string };
+
 /** BullMQ on Redis or on Postgres, behind one port. Every call settles within a bound, whatever the server does. */
 export interface QueueBackend {
   readonly kind: "redis" | "postgres";
@@ -103,6 +108,8 @@ export interface QueueBackend {
   clockSkewMs(): Promise<number>;
   /** Any policy but `noeviction` can drop jobs and their locks. Does not reject: an outage and a forbidden question are "unknown". */
   evictionPolicy(): Promise<EvictionPolicy>;
+  /** Without an append-only file a restart of the server loses every job since its last snapshot. Does not reject, like `evictionPolicy`. */
+  persistence(): Promise<Persistence>;
   /** Deletes every job of a queue; for tests. */
   obliterate(queue: QueueName): Promise<void>;
   close(graceMs: number): Promise<void>;

@@ -41,6 +41,7 @@ export function createPostgresDriver(url: string | undefined, settings: QueueSet
     ping: () => probe.ping(),
     serverClockMs: () => probe.clockMs(),
     evictionPolicy: () => Promise.resolve({ kind: "known", policy: null }),
+    persistence: () => Promise.resolve({ kind: "known", appendOnly: null }),
     close: async (ms) => {
       stop.abort();
       const ends = [producer.close(), probe.close()];

@@ -8,6 +8,7 @@ import { createErrorReporter } from "../log.ts";
 import { assertQueueName } from "../names.ts";
 import { workerSettings, type QueueSettings } from "../settings.ts";
 import { readEvictionPolicy } from "./eviction-policy.ts";
+import { readPersistence } from "./persistence.ts";
 import { assertRedisUrl, createFailFastClient, createWorkerClient, endClient, untilReady } from "./redis-client.ts";
 import { createRedisProducer } from "./redis-producer.ts";
 
@@ -37,6 +38,7 @@ export function createRedisDriver(url: string | undefined, settings: QueueSettin
     ping: () => probed(probe, async () => void (await probe.set(`${prefix}:ping`, "1", "PX", 10_000))),
     serverClockMs: () => probed(probe, async () => clockOf(await probe.time())),
     evictionPolicy: () => probed(probe, () => readEvictionPolicy(probe)),
+    persistence: () => probed(probe, () => readPersistence(probe)),
     close: async (ms) => {
       await producer.close(ms);
       await Promise.all([client, probe, ...(workers === undefined ? [] : [workers])].map((each) => endClient(each, ms)));

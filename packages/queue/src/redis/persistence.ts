@@ -1,0 +1,9 @@
+import type { Redis } from "ioredis";
+import type { Persistence } from "../port.ts";
+import { askServer } from "./ask-server.ts";
+
+/** Whether the server keeps an append-only file: CONFIG says `yes` or `no`, INFO says `1` or `0`. */
+export async function readPersistence(redis: Pick<Redis, "config" | "info">): Promise<Persistence> {
+  const told = await askServer(redis, { parameter: "appendonly", section: "persistence", field: "aof_enabled" });
+  return "value" in told ? { kind: "known", appendOnly: told.value === "yes" || told.value === "1" } : { kind: "unknown", ...told };
+}
