@@ -39,8 +39,8 @@ export function runWorkerGeneral({ gate }: { gate: RolloutGate }): Promise<never
       const shared = { database, backend, pool, store, metrics, alerts, log };
 
       const checkConditions = createConditionCheck(createStartConditions({ db: pool, gate, backend }));
-      const queues = [...consumers.map((consumer) => consumer.queue), MAINTENANCE_QUEUE];
-      const self = { app: APP, drains: env.OUTBOX_DISPATCHER_ENABLED, queues, blockers: (await checkConditions()).blockers };
+      const { blockers } = await checkConditions();
+      const self = { app: APP, drains: env.OUTBOX_DISPATCHER_ENABLED, consumers, otherQueues: [MAINTENANCE_QUEUE], blockers };
       const registered = scope.add("registry", await registerProcess(pool, processEntry(env, backend, self), log));
       const effects = createEffects(afterSaveEffects());
       const drainer = createDrainer(env, { ...shared, app: APP, router: createRouter(), effects, checkConditions, registered });

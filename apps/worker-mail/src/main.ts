@@ -28,8 +28,7 @@ void runUntilSignal(
     const pool = database.pool;
     const consumers = Object.values(createConsumers(env, { pool, backend, http, metrics, log }));
 
-    const self = { app: APP, drains: false, queues: consumers.map((consumer) => consumer.queue) };
-    scope.add("registry", await registerProcess(pool, processEntry(env, backend, self), log));
+    scope.add("registry", await registerProcess(pool, processEntry(env, backend, { app: APP, drains: false, consumers }), log));
     scope.add("health", await startHealth(env, { database, backend, store, metrics, log, isDraining: scope.isStopping }));
 
     scope.add("consumers", startConsumers({ consumers, backend, pool, store, receiver, metrics, log, alerts }));

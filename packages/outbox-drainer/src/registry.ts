@@ -4,7 +4,7 @@ import { CodedError, describeError } from "@toolctrl/foundation/errors";
 import type { Logger } from "@toolctrl/runtime/logger";
 import type { Pool } from "pg";
 import { uuidv7 } from "uuidv7";
-import { findForeignQueues, insertProcess, deleteProcess, hasBlockersColumn, renewProcess, reportBlockers } from "./sql/registry-rows.ts";
+import { findForeignQueues, insertProcess, deleteProcess, hasRegistryColumn, renewProcess, reportBlockers } from "./sql/registry-rows.ts";
 
 /** What a process says of itself. */
 export interface ProcessEntry {
@@ -17,6 +17,8 @@ export interface ProcessEntry {
   readonly queuePrefix: string;
   /** The queues it consumes. */
   readonly queues: readonly string[];
+  /** The consumers that work there, by name. */
+  readonly consumers?: readonly string[];
   /** What keeps it from running pull workers, a phrase each; absent when it does not drain. */
   readonly blockers?: readonly string[];
 }
@@ -40,8 +42,9 @@ const RENEW_MS = 10_000;
  */
 export async function registerProcess(pool: Pool, entry: ProcessEntry, log: Logger): Promise<RegisteredProcess> {
   const id = uuidv7();
-  let canTell = await hasBlockersColumn(pool);
-  const row = { ...entry, id, host: hostname(), pid: process.pid, aliveMs: ALIVE_MS };
+  let canTell = await hasRegistryColumn(pool, "blockers");
+  const consumers = (await hasRegistryColumn(pool, "consumers")) ? (entry.consumers ?? []) : null;
+  const row = { ...entry, consumers, id, host: hostname(), pid: process.pid, aliveMs: ALIVE_MS };
   await transaction(pool, async (tx) => {
     const [foreign] = await findForeignQueues(tx, entry.queueBackend, entry.queuePrefix);
     if (foreign !== undefined) {
@@ -64,7 +67,7 @@ export async function registerProcess(pool: Pool, entry: ProcessEntry, log: Logg
   return {
     id,
     async reportBlockers(blockers) {
-      canTell ||= await hasBlockersColumn(pool);
+      canTell ||= await hasRegistryColumn(pool, "blockers");
       if (canTell) await reportBlockers(pool, id, blockers);
     },
     async close() {

@@ -6,4 +6,5 @@ export { listBlockedLines, type BlockedLines } from "./lines/list-blocked-lines.
 export { countBlockedLines } from "./lines/count-blocked-lines.ts";
 export { BLOCK_CAUSES, type BlockCause } from "./lines/block-cause.ts";
 export type { BlockedLine } from "./lines/sql/blocked-lines.ts";
+export { listLiveProcesses, type LiveProcess } from "./stats/list-live-processes.ts";
 export { readBacklog, type Backlog } from "./stats/read-backlog.ts";

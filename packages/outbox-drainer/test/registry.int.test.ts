@@ -1,4 +1,5 @@
 import { describe, expect, onTestFinished, test } from "vitest";
+import { listLiveProcesses } from "../src/stats.ts";
 import { registerProcess, type ProcessEntry } from "../src/registry.ts";
 import { openDatabase, silentLog } from "./support.ts";
 
@@ -52,5 +53,17 @@ describe("the register of live processes", () => {
       `SELECT "queuePrefix" FROM "OutboxDrainer" WHERE "aliveUntil" > clock_timestamp()`,
     );
     expect(rows).toEqual([{ queuePrefix: "{c}" }]);
+  });
+
+  test("it tells which consumers each process runs; where it cannot yet, everything else is told", async () => {
+    const database = await openDatabase();
+    const consumersOfLive = async () => (await listLiveProcesses(database.pool)).map(({ queues, consumers }) => ({ queues, consumers }));
+    const first = await registerProcess(database.pool, entry({ consumers: ["audit-append"] }), silentLog);
+    expect(await consumersOfLive()).toEqual([{ queues: ["outbox.audit"], consumers: ["audit-append"] }]);
+    await first.close();
+    await database.pool.query(`ALTER TABLE "OutboxDrainer" DROP COLUMN "consumers"`);
+    const second = await registerProcess(database.pool, entry({ consumers: ["audit-append"] }), silentLog);
+    onTestFinished(() => second.close());
+    expect(await consumersOfLive()).toEqual([{ queues: ["outbox.audit"], consumers: null }]);
   });
 });

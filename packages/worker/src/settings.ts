@@ -9,13 +9,25 @@ import type { WorkerEnv } from "./env.ts";
 /** For waiting in the queue and slow handlers, s. */
 const MARGIN_SECONDS = 600;
 
-/** What a process says of itself in the register of live processes: which app, whether and how it drains, which queues it serves. */
+/** What a process says of itself in the register of live processes: which app, whether and how it drains, which queues it serves with which consumers. */
 export function processEntry(
   env: WorkerEnv,
   backend: QueueBackend,
-  self: Pick<ProcessEntry, "app" | "drains" | "queues" | "blockers">,
+  self: Pick<ProcessEntry, "app" | "drains" | "blockers"> & {
+    readonly consumers: ReadonlyArray<{ readonly name: string; readonly queue: string }>;
+    /** Queues that it works without a consumer. */
+    readonly otherQueues?: readonly string[];
+  },
 ): ProcessEntry {
-  return { ...self, vote: env.OUTBOX_PULL_WORKER, queueBackend: backend.kind, queuePrefix: backend.prefix };
+  const { consumers, otherQueues = [], ...rest } = self;
+  return {
+    ...rest,
+    consumers: consumers.map(({ name }) => name),
+    queues: [...consumers.map(({ queue }) => queue), ...otherQueues],
+    vote: env.OUTBOX_PULL_WORKER,
+    queueBackend: backend.kind,
+    queuePrefix: backend.prefix,
+  };
 }
 
 /**

@@ -11,6 +11,8 @@ export interface ProcessRow {
   readonly queueBackend: string;
   readonly queuePrefix: string;
   readonly queues: readonly string[];
+  /** Null on a register from before it has this column; whoever was entered there says it after its next start. */
+  readonly consumers: readonly string[] | null;
   readonly aliveMs: number;
 }
 
@@ -34,10 +36,12 @@ export async function findForeignQueues(
   return z.array(foreignSchema).parse(rows);
 }
 
-const upsert = `
-INSERT INTO "OutboxDrainer" ("id", "app", "host", "pid", "vote", "drains", "queueBackend", "queuePrefix", "queues", "aliveUntil")
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, clock_timestamp() + $10::float8 * interval '1 millisecond')
+const upsert = (column: string, value: string): string => `
+INSERT INTO "OutboxDrainer" ("id", "app", "host", "pid", "vote", "drains", "queueBackend", "queuePrefix", "queues", "aliveUntil"${column})
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, clock_timestamp() + $10::float8 * interval '1 millisecond'${value})
 ON CONFLICT ("id") DO UPDATE SET "aliveUntil" = EXCLUDED."aliveUntil"`;
+
+const upsertOf = ({ consumers }: ProcessRow): string => (consumers === null ? upsert("", "") : upsert(`, "consumers"`, ", $11"));
 
 const valuesOf = (row: ProcessRow): unknown[] => [
   row.id,
@@ -50,26 +54,28 @@ const valuesOf = (row: ProcessRow): unknown[] => [
   row.queuePrefix,
   row.queues,
   row.aliveMs,
+  ...(row.consumers === null ? [] : [row.consumers]),
 ];
 
 /** Enters a process, and forgets those that ran out a day ago. */
 export async function insertProcess(tx: Queryable, row: ProcessRow): Promise<void> {
   await tx.query(`DELETE FROM "OutboxDrainer" WHERE "aliveUntil" < clock_timestamp() - interval '1 day'`);
-  await tx.query(upsert, valuesOf(row));
+  await tx.query(upsertOf(row), valuesOf(row));
 }
 
 /** Extends the entry; makes it again when it was deleted. */
 export async function renewProcess(db: Queryable, row: ProcessRow): Promise<void> {
-  await db.query(upsert, valuesOf(row));
+  await db.query(upsertOf(row), valuesOf(row));
 }
 
 /**
- * Whether the live register has the column of {@link reportBlockers}. A database from before it cannot be told what blocks, and needs
- * not: it has no record keys either, without which nothing runs pull workers.
+ * Whether the live register has a column that came later. A database from before `blockers` cannot be told what blocks, and needs not: it
+ * has no record keys either, without which nothing runs pull workers. One from before `consumers` still knows the queues.
  */
-export async function hasBlockersColumn(db: Queryable): Promise<boolean> {
+export async function hasRegistryColumn(db: Queryable, column: "blockers" | "consumers"): Promise<boolean> {
   const { rowCount } = await db.query(
-    `SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass('"OutboxDrainer"') AND attname = 'blockers' AND NOT attisdropped`,
+    `SELECT 1 FROM pg_attribute WHERE attrelid = to_regclass('"OutboxDrainer"') AND attname = $1 AND NOT attisdropped`,
+    [column],
   );
   return rowCount === 1;
 }
