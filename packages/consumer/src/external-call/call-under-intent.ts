@@ -1,5 +1,5 @@
 import { transaction } from "@toolctrl/db/client";
-import { assertNever } from "@toolctrl/foundation/errors";
+import { assertNever, CodedError } from "@toolctrl/foundation/errors";
 import { uuidv7 } from "uuidv7";
 import type { Delivery } from "../define.ts";
 import { abandonIntent, beginIntent, endIntent, intentLost, settleIntentUncalled, type Intent, type IntentEnd } from "../intents.ts";
@@ -18,11 +18,7 @@ const MAX_BACKOFF_MS = 60 * 60 * 1000;
 export async function callUnderIntent(delivery: Delivery, intent: Intent, call: ExternalCall, deps: CallDeps): Promise<void> {
   if (intent.state === "sending" && !(await takeOver(intent, call.terms, deps))) return;
   const request = await call.prepare();
-  if (request instanceof Error) {
-    if (!(await settleIntentUncalled(deps.pool, intent.id, { state: "failed", error: request })))
-      throw intentLost(intent.id, "to be pending or unknown");
-    return;
-  }
+  if (request instanceof CodedError) return settleUncalled(intent, request, call, deps);
   const token = uuidv7();
   await beginIntent(deps.pool, intent.id, token);
   const verdict = await send(request, call.terms, delivery.signal, deps);
@@ -51,8 +47,9 @@ async function settle(delivery: Delivery, { intent, token, verdict }: Try, call:
   const attempt = intent.attempts + 1;
   const end = endOf(verdict, attempt, deps);
   const ours = await transaction(deps.pool, async (tx) => {
-    await call.onSettle?.(tx, verdict);
-    return endIntent(tx, intent.id, token, end);
+    const ended = await endIntent(tx, intent.id, token, end);
+    if (ended) await call.onSettle?.(tx, verdict, end);
+    return ended;
   });
   if (verdict.kind === "retry" && verdict.unknown) deps.metrics.add("outbox_outcome_unknown_total", 1, { consumer });
   if (verdict.kind !== "accepted") {
@@ -60,6 +57,14 @@ async function settle(delivery: Delivery, { intent, token, verdict }: Try, call:
     deps.log.info({ ...facts, err: verdict.error }, "call not accepted");
   }
   if (!ours) throw intentLost(intent.id, "to be ours at the end of the try");
+}
+
+async function settleUncalled(intent: Intent, error: CodedError, call: ExternalCall, deps: CallDeps): Promise<void> {
+  const end = { state: "failed", error } as const;
+  await transaction(deps.pool, async (tx) => {
+    if (!(await settleIntentUncalled(tx, intent.id, end))) throw intentLost(intent.id, "to be pending or unknown");
+    await call.onSettle?.(tx, { kind: "permanent", error }, end);
+  });
 }
 
 function endOf(verdict: Verdict, attempts: number, policy: CallPolicy): IntentEnd {

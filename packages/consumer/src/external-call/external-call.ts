@@ -5,6 +5,7 @@ import type { CodedError, ErrorCode } from "@toolctrl/foundation/errors";
 import type { GuardedHttp, GuardedRequest, GuardedResponse } from "@toolctrl/runtime/guarded-http";
 import type { Logger } from "@toolctrl/runtime/logger";
 import type { Metrics } from "@toolctrl/runtime/metrics";
+import type { IntentEnd } from "../intents.ts";
 
 /** The numbers of a consumer's calls. */
 export interface CallPolicy {
@@ -46,8 +47,8 @@ export interface ExternalCall {
   readonly terms: CallTerms;
   /** Makes the request of this try. An error that is answered, not thrown, settles the intent as failed without a call: there is no way to make it. */
   prepare(): Promise<CallRequest | CodedError>;
-  /** What else is written in the transaction that settles the intent. */
-  onSettle?(tx: Queryable, verdict: Verdict): Promise<void>;
+  /** What else is written in the transaction that has just settled the intent. A call that could not be made is `permanent` here. */
+  onSettle?(tx: Queryable, verdict: Verdict, end: IntentEnd): Promise<void>;
 }
 
 /** How one try ended. The table is in docs/reference/webhooks.md. */
