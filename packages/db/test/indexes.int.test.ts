@@ -43,6 +43,14 @@ const QUERIES: Array<[index: string, sql: string]> = [
     `SELECT "tenantId", "recordKey", "id" FROM "OutboxEvent" WHERE "status" = 'FAILED' AND "blocksLine" ORDER BY "tenantId", "recordKey", "position" LIMIT 100`,
   ],
   [
+    "OutboxEvent_held_idx",
+    `SELECT "id" FROM "OutboxEvent" WHERE "status" = 'PENDING' AND "lastErrorCode" = 'ROUTER.HELD' AND ("eventType", "position") > ('a.b.c', 7) ORDER BY "eventType", "position" LIMIT 100 FOR UPDATE SKIP LOCKED`,
+  ],
+  [
+    "OutboxEvent_held_idx",
+    `SELECT "eventType", count(*) FROM "OutboxEvent" WHERE "status" = 'PENDING' AND "lastErrorCode" = 'ROUTER.HELD' GROUP BY "eventType"`,
+  ],
+  [
     "OutboxReceipt_retention_idx",
     `SELECT "eventId" FROM "OutboxReceipt" WHERE "updatedAt" < ${NOW} ORDER BY "updatedAt", "eventId" LIMIT 100`,
   ],
@@ -88,6 +96,10 @@ const QUERIES: Array<[index: string, sql: string]> = [
   [
     "OpportunityNote_opportunityId_createdAt_idx",
     `SELECT "id" FROM "OpportunityNote" WHERE "opportunityId" = '${ID}' ORDER BY "createdAt"`,
+  ],
+  [
+    "MarketingContact_tenantId_emailKey_key",
+    `SELECT "id" FROM "MarketingContact" WHERE "tenantId" = 'tenant-7' AND "emailKey" = 'a7@x.example' FOR UPDATE`,
   ],
 ];
 
@@ -135,6 +147,8 @@ SELECT ${UUID}, ${TENANT}, n, 'o', ${UUID}, ${UUID}, ${UUID} FROM generate_serie
 INSERT INTO "Opportunity" ("id", "tenantId", "number", "name", "mergedIntoId", "mergedAt", "contactId", "companyId")
 SELECT gen_random_uuid(), ${TENANT}, n + 3000, 'o', ${UUID}, now(), ${UUID}, ${UUID} FROM generate_series(1, 3000) n;
 INSERT INTO "OpportunityNote" ("id", "opportunityId", "body") SELECT ${UUID}, ${UUID}, 'n' FROM generate_series(1, 3000) n;
+INSERT INTO "MarketingContact" ("id", "tenantId", "email", "emailKey")
+SELECT ${UUID}, ${TENANT}, 'a', 'a' || n || '@x.example' FROM generate_series(1, 3000) n;
 VACUUM ANALYZE`;
 
 let client: pg.Client;
