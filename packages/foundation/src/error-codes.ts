@@ -95,6 +95,11 @@ export const ERROR_CODES = {
   "LEAD.ARGUMENT": { retry: false, fix: "Correct the named argument." },
   "LEAD.NOT_FOUND": { retry: false, fix: "Check the lead's id and its tenant." },
   "LEAD.CONFLICT": { retry: true, fix: "Run the whole transaction again; a rival wrote the same contact, company or opportunity." },
+  "FORM.ARGUMENT": { retry: false, fix: "Correct the form's definition at each named path, or the named argument." },
+  "FORM.NOT_FOUND": { retry: false, fix: "Check the id and its tenant: there is no such form or submission." },
+  "FORM.DATA": { retry: false, fix: "Show the submitter the fields that are named, and let them send the form again." },
+  "FORM.CONFLICT": { retry: false, fix: "Somebody changed the form meanwhile: read it again, and apply the change to what it is now." },
+  "FORM.ROUTE": { retry: false, fix: "Correct the named action of the form's rule with updateForm, then requeue the submission's event." },
   "CLI.ARGUMENT": { retry: false, fix: "Run the command with --help." },
 } as const satisfies Record<`${string}.${string}`, { retry: boolean; fix: string }>;
 

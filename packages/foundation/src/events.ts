@@ -1,7 +1,11 @@
 import { z } from "zod";
 import { assertEventType } from "./event-type.ts";
 import { CodedError } from "./errors.ts";
+import { formSubmissionReceivedSchema, formSubmittedWebhookSchema } from "./events/forms.ts";
 import type { JsonObject, JsonValue } from "./json.ts";
+import { listSchemaProblems } from "./schema-problems.ts";
+
+export { formSubmissionReceivedSchema, formSubmittedWebhookSchema } from "./events/forms.ts";
 
 const address = z.string().min(3).max(320);
 
@@ -68,6 +72,8 @@ export interface OutboxEventPayloads {
   "audit.entry.record": z.input<typeof auditEntrySchema>;
   "webhook.message.deliver": JsonObject;
   "record.lead.converted": z.input<typeof leadConvertedSchema>;
+  "form.submission.received": z.input<typeof formSubmissionReceivedSchema>;
+  "webhook.form.submitted": z.input<typeof formSubmittedWebhookSchema>;
 }
 
 /** The payload a publisher must give for event type `T`. */
@@ -126,7 +132,7 @@ export function checkEventPayload(type: string, payload: unknown): { version: nu
   if (definition === undefined) return { version: 1, payload: payload as JsonValue };
   const parsed = definition.schema.safeParse(payload);
   if (!parsed.success) {
-    const problems = parsed.error.issues.flatMap(listProblems);
+    const problems = listSchemaProblems(parsed.error);
     const lines = problems.map(({ path, message }) => `  - ${path === "" ? "payload" : path}: ${message}`);
     throw new CodedError("PUBLISH.PAYLOAD_SCHEMA", `expected the payload of ${type} to fit its schema, got:\n${lines.join("\n")}`, {
       facts: { type, paths: problems.map(({ path }) => path) },
@@ -135,19 +141,10 @@ export function checkEventPayload(type: string, payload: unknown): { version: nu
   return { version: definition.version, payload: parsed.data as JsonValue };
 }
 
-/** Where an issue lies, as exactly as can be said: the unknown key itself, and inside a union the branch that came furthest. */
-function listProblems(issue: z.core.$ZodIssue): Array<{ path: string; message: string }> {
-  if (issue.code === "unrecognized_keys")
-    return issue.keys.map((key) => ({ path: [...issue.path, key].join("."), message: "unknown key" }));
-  if (issue.code === "invalid_union") {
-    const furthest = issue.errors.flat().sort((a, b) => b.path.length - a.path.length)[0];
-    if (furthest !== undefined && furthest.path.length > 0) return listProblems({ ...furthest, path: [...issue.path, ...furthest.path] });
-  }
-  return [{ path: issue.path.join("."), message: issue.message }];
-}
-
 registerOutboxEvent("mail.message.send", { schema: mailMessageSchema, pii: ["to", "replyTo", "data"] });
 registerOutboxEvent("notification.message.create", { schema: notificationMessageSchema, tenantVisible: true });
 registerOutboxEvent("audit.entry.record", { schema: auditEntrySchema, pii: ["actor", "data"] });
 registerOutboxEvent("webhook.message.deliver", { schema: webhookMessageSchema, tenantVisible: true });
 registerOutboxEvent("record.lead.converted", { schema: leadConvertedSchema, tenantVisible: true, pii: ["opportunityName"] });
+registerOutboxEvent("form.submission.received", { schema: formSubmissionReceivedSchema, tenantVisible: true });
+registerOutboxEvent("webhook.form.submitted", { schema: formSubmittedWebhookSchema, tenantVisible: true, pii: ["data"] });
