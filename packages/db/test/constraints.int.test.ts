@@ -29,9 +29,12 @@ const GOOD_ROWS: Record<string, Record<string, unknown>> = {
   Opportunity: { id: UUID, tenantId: "t", number: 1, name: "n", contactId: OTHER, companyId: OTHER },
   Form: { id: UUID, tenantId: "t", name: "n", fields: "[]", routes: "[]" },
   FormSubmission: { id: UUID, tenantId: "t", formId: OTHER, formVersion: 1, data: {} },
+  MarketingContact: { id: UUID, tenantId: "t", email: "a@x", emailKey: "a@x" },
+  MarketingSuppression: { tenantId: "t", emailKey: "a@x", reason: "r" },
 };
 
 const claimed = { status: "PROCESSING", lockedUntil: NOW, lockToken: UUID, claimMode: "batch" };
+const consented = { consent: "granted", consentAt: NOW, consentSource: "form", consentPosition: 1 };
 const done = { status: "DONE", processedAt: NOW, blocksLine: false };
 
 /** Table, constraint, and the columns that break it. */
@@ -108,6 +111,21 @@ const CASES: Array<[table: string, constraint: string, changes: Record<string, u
   ["FormSubmission", "FormSubmission_data_check", { data: "[]" }],
   ["FormSubmission", "FormSubmission_submissionKey_check", { submissionKey: "" }],
   ["FormSubmission", "FormSubmission_routed_check", { leadId: OTHER }],
+  ["MarketingContact", "MarketingContact_tenantId_check", { tenantId: "" }],
+  ["MarketingContact", "MarketingContact_emailKey_check", { emailKey: "A@x" }],
+  ["MarketingContact", "MarketingContact_emailKey_check", { emailKey: "" }],
+  ["MarketingContact", "MarketingContact_attributes_check", { attributes: "[]" }],
+  ["MarketingContact", "MarketingContact_consent_check", { ...consented, consent: "maybe" }],
+  ["MarketingContact", "MarketingContact_consentPosition_check", { consent: "granted" }],
+  ["MarketingContact", "MarketingContact_consentPosition_check", { ...consented, consent: "unknown" }],
+  ["MarketingContact", "MarketingContact_revision_check", { revision: -1 }],
+  ["MarketingContact", "MarketingContact_toldStatus_check", { callIntentId: UUID, toldStatus: "other" }],
+  ["MarketingContact", "MarketingContact_call_check", { callIntentId: UUID }],
+  ["MarketingContact", "MarketingContact_call_check", { toldStatus: "subscribed" }],
+  ["MarketingContact", "MarketingContact_call_check", { callUntil: NOW }],
+  ["MarketingSuppression", "MarketingSuppression_tenantId_check", { tenantId: "" }],
+  ["MarketingSuppression", "MarketingSuppression_emailKey_check", { emailKey: "A@x" }],
+  ["MarketingSuppression", "MarketingSuppression_reason_check", { reason: "" }],
 ];
 
 /** What no row can break while the trigger fills it in; it has a test of its own. */
