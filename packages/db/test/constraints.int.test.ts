@@ -10,6 +10,8 @@ const OTHER = "0190a0a0-0000-7000-8000-000000000002";
 const NOW = "2030-01-01T00:00:00Z";
 const HASH = "a".repeat(64);
 
+const cost = { tenantId: "t", model: "m", currency: "EUR", amount: "1", inputTokens: 0, outputTokens: 0 };
+
 /** A row that each table accepts; a case changes some columns of it. */
 const GOOD_ROWS: Record<string, Record<string, unknown>> = {
   OutboxEvent: { id: UUID, tenantId: "t", eventType: "a.b.c", payload: {} },
@@ -26,11 +28,17 @@ const GOOD_ROWS: Record<string, Record<string, unknown>> = {
   Contact: { id: UUID, tenantId: "t", companyId: OTHER, name: "n", contactKey: "n" },
   Lead: { id: UUID, tenantId: "t", name: "n" },
   TenantCounter: { tenantId: "t", name: "n", value: 1 },
+  SearchDocument: { tenantId: "t", collection: "lead", recordId: "1", title: "n", eventId: UUID, appliedPosition: 1 },
+  AiCostEntry: { ...cost, eventId: UUID, recordedAt: NOW },
+  AiCostDay: { ...cost, day: NOW, entries: 1, repeats: 0 },
   Opportunity: { id: UUID, tenantId: "t", number: 1, name: "n", contactId: OTHER, companyId: OTHER },
   Form: { id: UUID, tenantId: "t", name: "n", fields: "[]", routes: "[]" },
   FormSubmission: { id: UUID, tenantId: "t", formId: OTHER, formVersion: 1, data: {} },
   MarketingContact: { id: UUID, tenantId: "t", email: "a@x", emailKey: "a@x" },
   MarketingSuppression: { tenantId: "t", emailKey: "a@x", reason: "r" },
+  PluginSubscription: { id: UUID, tenantId: "t", pluginId: "p", kind: "function", functionName: "f" },
+  PluginQuota: { tenantId: "t", pluginId: "p", capability: "c", perMonth: 0 },
+  PluginUsage: { tenantId: "t", pluginId: "p", capability: "c", period: "2030-01", used: 1 },
 };
 
 const claimed = { status: "PROCESSING", lockedUntil: NOW, lockToken: UUID, claimMode: "batch" };
@@ -102,6 +110,27 @@ const CASES: Array<[table: string, constraint: string, changes: Record<string, u
   ["Opportunity", "Opportunity_tenantId_check", { tenantId: "" }],
   ["Opportunity", "Opportunity_number_check", { number: 0 }],
   ["Opportunity", "Opportunity_merged_check", { mergedAt: NOW }],
+  ["SearchDocument", "SearchDocument_tenantId_check", { tenantId: "" }],
+  ["SearchDocument", "SearchDocument_collection_check", { collection: "Lead" }],
+  ["SearchDocument", "SearchDocument_recordId_check", { recordId: "" }],
+  ["SearchDocument", "SearchDocument_attributes_check", { attributes: "[]" }],
+  ["SearchDocument", "SearchDocument_effectEpoch_check", { effectEpoch: -1 }],
+  ["SearchDocument", "SearchDocument_deleted_check", { title: "" }],
+  ["SearchDocument", "SearchDocument_deleted_check", { deletedAt: NOW }],
+  ["SearchDocument", "SearchDocument_deleted_check", { deletedAt: NOW, title: "", body: "b" }],
+  ["SearchDocument", "SearchDocument_deleted_check", { deletedAt: NOW, title: "", attributes: '{"a":1}' }],
+  ["AiCostEntry", "AiCostEntry_tenantId_check", { tenantId: "" }],
+  ["AiCostEntry", "AiCostEntry_model_check", { model: "" }],
+  ["AiCostEntry", "AiCostEntry_currency_check", { currency: "eur" }],
+  ["AiCostEntry", "AiCostEntry_amount_check", { amount: "NaN" }],
+  ...["inputTokens", "outputTokens", "effectEpoch"].map((column): [string, string, Record<string, unknown>] => [
+    "AiCostEntry",
+    "AiCostEntry_counters_check",
+    { [column]: -1 },
+  ]),
+  ...[{ entries: 0 }, { repeats: -1 }, { repeats: 2 }, { inputTokens: -1 }, { outputTokens: -1 }].map(
+    (changes): [string, string, Record<string, unknown>] => ["AiCostDay", "AiCostDay_counters_check", changes],
+  ),
   ["Form", "Form_tenantId_check", { tenantId: "" }],
   ["Form", "Form_fields_check", { fields: "{}" }],
   ["Form", "Form_routes_check", { routes: "{}" }],
@@ -126,6 +155,17 @@ const CASES: Array<[table: string, constraint: string, changes: Record<string, u
   ["MarketingSuppression", "MarketingSuppression_tenantId_check", { tenantId: "" }],
   ["MarketingSuppression", "MarketingSuppression_emailKey_check", { emailKey: "A@x" }],
   ["MarketingSuppression", "MarketingSuppression_reason_check", { reason: "" }],
+  ["PluginSubscription", "PluginSubscription_tenantId_check", { tenantId: "" }],
+  ["PluginSubscription", "PluginSubscription_pluginId_check", { pluginId: "" }],
+  ["PluginSubscription", "PluginSubscription_kind_check", { kind: "other" }],
+  ["PluginSubscription", "PluginSubscription_kind_check", { functionName: null }],
+  ["PluginSubscription", "PluginSubscription_kind_check", { url: "https://x.example" }],
+  ["PluginSubscription", "PluginSubscription_kind_check", { kind: "http", functionName: null, url: "https://x.example" }],
+  ["PluginSubscription", "PluginSubscription_kind_check", { kind: "http", url: "https://x.example", secrets: "[]" }],
+  ["PluginSubscription", "PluginSubscription_disabled_check", { enabled: false }],
+  ["PluginQuota", "PluginQuota_perMonth_check", { perMonth: -1 }],
+  ["PluginUsage", "PluginUsage_period_check", { period: "2030-13" }],
+  ["PluginUsage", "PluginUsage_used_check", { used: 0 }],
 ];
 
 /** What no row can break while the trigger fills it in; it has a test of its own. */
@@ -211,9 +251,13 @@ test("OutboxEvent: the trigger fills in a missing record key, and without the tr
   }
 });
 
-test.each([`UPDATE "AuditEntry" SET "entry" = '1'`, `DELETE FROM "AuditEntry"`, `TRUNCATE "AuditEntry"`])(
-  "the audit chain is append-only: %s is refused",
-  async (sql) => {
-    expect(await rejection(client.query(sql))).toMatchObject({ code: "23001" });
-  },
-);
+test.each([
+  `UPDATE "AuditEntry" SET "entry" = '1'`,
+  `DELETE FROM "AuditEntry"`,
+  `TRUNCATE "AuditEntry"`,
+  `UPDATE "AiCostEntry" SET "amount" = '1'`,
+  `DELETE FROM "AiCostEntry"`,
+  `TRUNCATE "AiCostEntry"`,
+])("the audit chain and the cost ledger are append-only: %s is refused", async (sql) => {
+  expect(await rejection(client.query(sql))).toMatchObject({ code: "23001" });
+});

@@ -94,6 +94,23 @@ const QUERIES: Array<[index: string, sql: string]> = [
   ["Opportunity_tenantId_sourceLeadId_key", `SELECT "id" FROM "Opportunity" WHERE "tenantId" = 'tenant-7' AND "sourceLeadId" = '${ID}'`],
   ["Opportunity_mergedIntoId_idx", `SELECT 1 FROM "Opportunity" WHERE "mergedIntoId" = ANY ('{${ID}}'::uuid[])`],
   [
+    "SearchDocument_words_idx",
+    `SELECT "recordId" FROM "SearchDocument" WHERE ARRAY["tenantId"] @> ARRAY['tenant-7'] AND "words" @@ websearch_to_tsquery('english', 'common word7')`,
+  ],
+  [
+    "SearchDocument_language_idx",
+    `SELECT 1 FROM "SearchDocument" WHERE "tenantId" = 'tenant-7' AND "language" = 'german' AND "deletedAt" IS NULL LIMIT 1`,
+  ],
+  ["SearchDocument_eventId_idx", `SELECT "recordId" FROM "SearchDocument" WHERE "eventId" = '${ID}'`],
+  [
+    "SearchDocument_deleted_idx",
+    `SELECT "recordId" FROM "SearchDocument" WHERE "deletedAt" < ${NOW} ORDER BY "deletedAt", "tenantId", "collection", "recordId" LIMIT 100 FOR UPDATE SKIP LOCKED`,
+  ],
+  [
+    "OutboxEvent_search_upsert_idx",
+    `SELECT 1 FROM "OutboxEvent" WHERE "eventType" = 'search.index.upsert' AND "tenantId" = 'tenant-7' AND "position" < 8100`,
+  ],
+  [
     "OpportunityNote_opportunityId_createdAt_idx",
     `SELECT "id" FROM "OpportunityNote" WHERE "opportunityId" = '${ID}' ORDER BY "createdAt"`,
   ],
@@ -101,6 +118,7 @@ const QUERIES: Array<[index: string, sql: string]> = [
     "MarketingContact_tenantId_emailKey_key",
     `SELECT "id" FROM "MarketingContact" WHERE "tenantId" = 'tenant-7' AND "emailKey" = 'a7@x.example' FOR UPDATE`,
   ],
+  ["PluginSubscription_tenantId_idx", `SELECT "id" FROM "PluginSubscription" WHERE "tenantId" = 'tenant-7' AND "enabled"`],
 ];
 
 const UUID = `lpad(to_hex(n), 32, '0')::uuid`;
@@ -116,6 +134,8 @@ FROM generate_series(1, 5000) n, LATERAL (SELECT CASE WHEN n % 10 = 0 THEN 'PEND
   WHEN n % 50 = 2 THEN 'FAILED' WHEN n % 50 = 3 THEN 'CANCELLED' ELSE 'DONE' END) x(s);
 INSERT INTO "OutboxEvent" ("id", "tenantId", "eventType", "payload")
 SELECT ${UUID}, 'tenant-big', 'a.b.c', jsonb_build_object('object', 'Row', 'recordId', (n % 50)::text) FROM generate_series(5001, 8000) n;
+INSERT INTO "OutboxEvent" ("id", "tenantId", "eventType", "payload")
+SELECT ${UUID}, ${TENANT}, 'search.index.upsert', '{}' FROM generate_series(8001, 8500) n;
 INSERT INTO "OutboxReceipt" ("eventId", "consumer", "tenantId", "outcome", "updatedAt")
 SELECT ${UUID}, 'c' || n % 5, ${TENANT}, CASE WHEN n % 100 = 0 THEN 'dead' ELSE 'done' END, now() - n * interval '1 second' FROM generate_series(1, 5000) n;
 INSERT INTO "OutboxIntent" ("id", "eventId", "tenantId", "consumer", "externalId", "updatedAt")
@@ -146,9 +166,15 @@ INSERT INTO "Opportunity" ("id", "tenantId", "number", "name", "sourceLeadId", "
 SELECT ${UUID}, ${TENANT}, n, 'o', ${UUID}, ${UUID}, ${UUID} FROM generate_series(1, 3000) n;
 INSERT INTO "Opportunity" ("id", "tenantId", "number", "name", "mergedIntoId", "mergedAt", "contactId", "companyId")
 SELECT gen_random_uuid(), ${TENANT}, n + 3000, 'o', ${UUID}, now(), ${UUID}, ${UUID} FROM generate_series(1, 3000) n;
+INSERT INTO "SearchDocument" ("tenantId", "collection", "recordId", "title", "body", "language", "eventId", "appliedPosition", "deletedAt")
+SELECT ${TENANT}, 'lead', n::text, CASE WHEN n % 5 > 0 THEN 'title ' || n ELSE '' END, CASE WHEN n % 5 > 0 THEN 'a common word' || n % 10 ELSE '' END,
+  CASE WHEN n % 9 = 0 THEN 'german' ELSE 'english' END, ${UUID}, n, CASE WHEN n % 5 = 0 THEN now() - n * interval '1 second' END
+FROM generate_series(1, 5000) n;
 INSERT INTO "OpportunityNote" ("id", "opportunityId", "body") SELECT ${UUID}, ${UUID}, 'n' FROM generate_series(1, 3000) n;
 INSERT INTO "MarketingContact" ("id", "tenantId", "email", "emailKey")
 SELECT ${UUID}, ${TENANT}, 'a', 'a' || n || '@x.example' FROM generate_series(1, 3000) n;
+INSERT INTO "PluginSubscription" ("id", "tenantId", "pluginId", "kind", "functionName")
+SELECT ${UUID}, ${TENANT}, 'p', 'function', 'f' FROM generate_series(1, 3000) n;
 VACUUM ANALYZE`;
 
 let client: pg.Client;
