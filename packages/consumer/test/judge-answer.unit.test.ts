@@ -29,6 +29,11 @@ test.each([
   expect(verdict).toMatchObject({ kind, error: { code, message: expect.stringContaining("the plugin") } });
 });
 
+test.each([409, 425])("%i is taken back later where the peer is known to do so, and permanent elsewhere", (status) => {
+  expect(judgeAnswer(answer(status), { ...terms, retriedStatuses: [409, 425] }, options)).toMatchObject({ kind: "retry", unknown: false });
+  expect(judgeAnswer(answer(status), terms, options)).toMatchObject({ kind: "permanent" });
+});
+
 test.each([
   [429, { "retry-after": "7" }, 7000],
   [503, { "retry-after": "700" }, 60_000],

@@ -1,6 +1,7 @@
 import type { Delivery } from "@toolctrl/consumer/define";
 import { callUnderIntent, type CallRequest, type CallTerms, type ExternalCall } from "@toolctrl/consumer/external-call";
 import type { Intent } from "@toolctrl/consumer/intents";
+import type { Queryable } from "@toolctrl/db/sql";
 import { disableWebhookEndpoint, loadWebhookTarget, openWebhookSecrets, signWebhook } from "@toolctrl/domain/webhook-endpoints";
 import { CodedError } from "@toolctrl/foundation/errors";
 import type { WebhookDeliverDeps } from "../webhook-deliver.ts";
@@ -21,7 +22,7 @@ export function deliverToEndpoint(delivery: Delivery, intent: Intent, body: Buff
   const endpoint = { tenantId: delivery.tenantId, id: intent.target };
   const call: ExternalCall = {
     terms: WEBHOOK_TERMS,
-    prepare: () => requestOf(endpoint, { id: intent.externalId, body }, deps),
+    prepare: (tx) => requestOf(tx, endpoint, { id: intent.externalId, body }, deps),
     async onSettle(tx, verdict) {
       if (verdict.kind === "gone") await disableWebhookEndpoint(tx, endpoint, `answered 410 to ${intent.externalId}`);
     },
@@ -30,11 +31,12 @@ export function deliverToEndpoint(delivery: Delivery, intent: Intent, body: Buff
 }
 
 async function requestOf(
+  tx: Queryable,
   endpoint: { tenantId: string; id: string },
   { id, body }: { id: string; body: Buffer },
-  deps: WebhookDeliverDeps,
+  deps: Pick<WebhookDeliverDeps, "secretsKey">,
 ): Promise<CallRequest | CodedError> {
-  const target = await loadWebhookTarget(deps.pool, endpoint);
+  const target = await loadWebhookTarget(tx, endpoint);
   if (target === null || !target.enabled) {
     const state = target === null ? "deleted" : "disabled";
     return new CodedError("WEBHOOK.GONE", `expected endpoint ${endpoint.id} to be enabled, it is ${state}`);

@@ -31,6 +31,8 @@ export interface CallTerms {
     readonly failed: ErrorCode;
     readonly unknown: ErrorCode;
   };
+  /** Answers below 500 that this peer takes back later, beside 429. */
+  readonly retriedStatuses?: readonly number[];
 }
 
 export interface CallDeps extends CallPolicy {
@@ -43,12 +45,20 @@ export interface CallDeps extends CallPolicy {
 /** The request, but for what every call has in common: its deadline, and the signal of its delivery. */
 export type CallRequest = Omit<GuardedRequest, "deadlineMs" | "signal">;
 
+/** No call now. `needless`: nothing is left to say, the intent is settled as sent. `later`: not before this wait, which is no try. */
+export type Uncalled = { readonly kind: "needless" } | { readonly kind: "later"; readonly waitMs: number };
+
 export interface ExternalCall {
   readonly terms: CallTerms;
-  /** Makes the request of this try. An error that is answered, not thrown, settles the intent as failed without a call: there is no way to make it. */
-  prepare(): Promise<CallRequest | CodedError>;
+  /**
+   * Makes the request of this try, in the transaction that begins the call: what it reads under a lock is so until the call has begun.
+   * An error that is answered, not thrown, settles the intent as failed without a call: there is no way to make it.
+   */
+  prepare(tx: Queryable): Promise<CallRequest | Uncalled | CodedError>;
   /** What else is written in the transaction that has just settled the intent. A call that could not be made is `permanent` here. */
   onSettle?(tx: Queryable, verdict: Verdict, end: IntentEnd): Promise<void>;
+  /** Written where a call ended after another delivery had given it up: this one must settle nothing, but may have to tell of what it did. */
+  onLost?(tx: Queryable, verdict: Verdict): Promise<void>;
 }
 
 /** How one try ended. The table is in docs/reference/webhooks.md. */

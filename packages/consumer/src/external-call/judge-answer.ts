@@ -3,7 +3,7 @@ import type { GuardedResponse } from "@toolctrl/runtime/guarded-http";
 import type { CallTerms, Verdict } from "./external-call.ts";
 import { parseRetryAfter } from "./retry-after.ts";
 
-type Terms = Pick<CallTerms, "peer" | "codes">;
+type Terms = Pick<CallTerms, "peer" | "codes" | "retriedStatuses">;
 type Options = { readonly maxRetryAfterMs: number };
 
 /** Judges an answer by its status. */
@@ -12,11 +12,12 @@ export function judgeAnswer(answer: GuardedResponse, terms: Terms, options: Opti
 }
 
 /** Judges a request that ended without a whole answer. */
-export function judgeError(thrown: unknown, { peer, codes }: Terms, options: Options): Verdict {
+export function judgeError(thrown: unknown, terms: Terms, options: Options): Verdict {
+  const { peer, codes } = terms;
   const facts = isCodedError(thrown) ? thrown.facts : {};
   const status = facts["status"];
   // The status came, the rest did not: the status decides. A redirect is one of these too.
-  if (typeof status === "number") return judgeStatus(status, {}, { peer, codes }, options) ?? { kind: "accepted", answer: null };
+  if (typeof status === "number") return judgeStatus(status, {}, terms, options) ?? { kind: "accepted", answer: null };
   const code = errorCodeOf(thrown);
   const about = { facts: { code }, cause: thrown };
   if (isCodedError(thrown) && !thrown.retry) {
@@ -33,7 +34,7 @@ export function judgeError(thrown: unknown, { peer, codes }: Terms, options: Opt
 function judgeStatus(
   status: number,
   headers: GuardedResponse["headers"],
-  { peer, codes }: Terms,
+  { peer, codes, retriedStatuses = [] }: Terms,
   { maxRetryAfterMs }: Options,
 ): Verdict | null {
   const facts = { status };
@@ -42,7 +43,7 @@ function judgeStatus(
     return { kind: "gone", error: new CodedError(codes.gone, `expected the ${peer} to take the delivery, got 410: it is gone`, { facts }) };
   }
   const why = `expected the ${peer} to answer 2xx, got ${status}`;
-  if (status === 429 || status >= 500) {
+  if (status === 429 || status >= 500 || retriedStatuses.includes(status)) {
     const askedMs = status === 429 || status === 503 ? parseRetryAfter(headers, maxRetryAfterMs) : null;
     return { kind: "retry", error: new CodedError(codes.failed, why, { facts }), unknown: false, askedMs };
   }

@@ -2,6 +2,29 @@ import type { Queryable } from "@toolctrl/db/sql";
 import { CodedError, describeError, errorCodeOf } from "@toolctrl/foundation/errors";
 
 /**
+ * Locks an intent that no call is running for until the transaction ends, so that what has to be read before the call is read by one alone.
+ *
+ * Lock: the intent, before any other. Index: the primary key. A crash here costs nothing.
+ * @throws CodedError `RECEIVER.CLAIM_LOST` when it is in another state: another delivery is at it.
+ */
+export async function holdIntent(tx: Queryable, intentId: string): Promise<void> {
+  const { rowCount } = await tx.query(`SELECT 1 FROM "OutboxIntent" WHERE "id" = $1 AND "state" IN ('pending', 'unknown') FOR UPDATE`, [
+    intentId,
+  ]);
+  if (rowCount !== 1) throw intentLost(intentId, "to be pending or unknown");
+}
+
+/** Puts the next try off; it is not counted as one. False when the intent is in another state. */
+export async function postponeIntent(db: Queryable, intentId: string, waitMs: number): Promise<boolean> {
+  const { rowCount } = await db.query(
+    `UPDATE "OutboxIntent" SET "notBefore" = clock_timestamp() + $2::float8 * interval '1 millisecond', "updatedAt" = clock_timestamp()
+     WHERE "id" = $1 AND "state" IN ('pending', 'unknown')`,
+    [intentId, waitMs],
+  );
+  return rowCount === 1;
+}
+
+/**
  * `pending` or `unknown` → `sending`, by compare-and-set: the last thing before the call that cannot be taken back.
  * @throws CodedError `RECEIVER.CLAIM_LOST` when it is in another state: another delivery is at it.
  */
