@@ -8,6 +8,7 @@ import { registerOutboxBackfillRecordKey } from "./commands/outbox-backfill-reco
 import { registerOutboxBlocked } from "./commands/outbox-blocked.ts";
 import { registerOutboxCancel } from "./commands/outbox-cancel.ts";
 import { registerOutboxList } from "./commands/outbox-list.ts";
+import { registerOutboxReconcile } from "./commands/outbox-reconcile.ts";
 import { registerOutboxRequeue } from "./commands/outbox-requeue.ts";
 import { registerOutboxShow } from "./commands/outbox-show.ts";
 import { registerOutboxSkip } from "./commands/outbox-skip.ts";
@@ -39,6 +40,7 @@ export function createProgram(io: Io, onExit: (code: ExitCode) => void): Command
   registerOutboxBlocked(outbox, registrar);
   registerOutboxTrace(outbox, registrar);
   registerOutboxRequeue(outbox, registrar);
+  registerOutboxReconcile(outbox, registrar);
   registerOutboxSkip(outbox, registrar);
   registerOutboxCancel(outbox, registrar);
   registerOutboxBackfillRecordKey(outbox, registrar);

@@ -1,9 +1,10 @@
 import { createDatabase, type Database } from "@toolctrl/db/client";
 import { publishOutboxEvents } from "@toolctrl/db/outbox";
 import { createRouter } from "@toolctrl/event-router/router";
-import { createBatchDispatcher } from "@toolctrl/outbox-drainer/batch-dispatcher";
+import { createBatchDispatcher, type BatchDispatcher } from "@toolctrl/outbox-drainer/batch-dispatcher";
 import { createQueueBackend } from "@toolctrl/queue/backend";
 import { jobIdFor } from "@toolctrl/queue/job-id";
+import type { QueueBackend } from "@toolctrl/queue/port";
 import { createAlerts } from "@toolctrl/runtime/alerts";
 import { createLogger } from "@toolctrl/runtime/logger";
 import { createMetrics } from "@toolctrl/runtime/metrics";
@@ -49,6 +50,18 @@ function publish(database: Database, count: number): Promise<string[]> {
   return database.prisma.$transaction(async (tx) => {
     const events = Array.from({ length: count }, (_, index) => ({ tenantId: "acme", type: "billing.invoice.paid", payload: { index } }));
     return (await publishOutboxEvents(tx, events)).map((event) => event.id);
+  });
+}
+
+function dispatcherOf(database: Database, backend: QueueBackend): BatchDispatcher {
+  return createBatchDispatcher({
+    pool: database.pool,
+    router: createRouter(),
+    backend,
+    settings: { intervalMs: 1000, batchSize: 100, maxRetries: 6, leaseMs: 60_000, crashBudget: 6 },
+    metrics: createMetrics({ processMetrics: false }),
+    alerts: createAlerts({ app: "test", log }),
+    log,
   });
 }
 
@@ -114,17 +127,35 @@ test("a job that is dead and kept runs again exactly once after requeue, and tra
   });
 });
 
+test("reconcile finds what a flush of Redis lost, and only then; --apply sends it out again, and each event has its effect once", async () => {
+  const { database, env, backend, redis } = await openInstallation();
+  await publish(database, 3);
+  await dispatcherOf(database, backend).tick();
+  const look = ["outbox", "reconcile", "--older-than", "0s"];
+  expect((await cli([...look, "--json"], env)).json()).toMatchObject({ looked: 3, underWay: 3, lost: [] });
+  await redis.stop();
+  expect(await cli(look, env)).toMatchObject({ code: 1, stderr: expect.stringContaining("QUEUE.UNREACHABLE") });
+  await redis.start();
+  const found = await cli(look, env);
+  expect([found.code, found.stdout]).toEqual([0, expect.stringContaining("Looked at 3 handed-off events: 0 under way, 3 lost.")]);
+  expect(found.stdout).toContain("--apply sends them out again");
+  expect(await countRows(database, `SELECT 1 FROM "OutboxEvent" WHERE "status" = 'DONE'`)).toBe(3);
+  const applied = await cli([...look, "--since", "1h", "--apply", "--actor", "ann", "--reason", "flushed", "--json"], env);
+  expect(applied.json()).toMatchObject({ lost: [{ requeued: true }, { requeued: true }, { requeued: true }] });
+  expect(await countRows(database, `SELECT 1 FROM "OutboxAction" WHERE "actor" = 'ann' AND "reason" = 'flushed' AND "affected" = 3`)).toBe(
+    1,
+  );
+  await startWorker(env);
+  await waitFor(async () => (await countRows(database, `SELECT 1 FROM "OutboxReceipt" WHERE "outcome" = 'done'`)) === 3, {
+    timeoutMs: 30_000,
+    what: "3 receipts",
+  });
+  expect(await countRows(database, `SELECT 1 FROM "Notification"`)).toBe(3);
+});
+
 test("a DONE range whose jobs a flush of Redis lost is requeued, and each event has its effect once", async () => {
   const { database, env, backend, redis } = await openInstallation();
-  const dispatcher = createBatchDispatcher({
-    pool: database.pool,
-    router: createRouter(),
-    backend,
-    settings: { intervalMs: 1000, batchSize: 100, maxRetries: 6, leaseMs: 60_000, crashBudget: 6 },
-    metrics: createMetrics({ processMetrics: false }),
-    alerts: createAlerts({ app: "test", log }),
-    log,
-  });
+  const dispatcher = dispatcherOf(database, backend);
   await publish(database, 20);
   await dispatcher.tick();
   expect(await countRows(database, `SELECT 1 FROM "OutboxEvent" WHERE "status" = 'DONE'`)).toBe(20);

@@ -1,8 +1,9 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Database } from "@toolctrl/db/client";
-import { ROUTES } from "@toolctrl/event-router/router";
+import { createRouter, ROUTES } from "@toolctrl/event-router/router";
+import { createReconciler, type Reconciler } from "@toolctrl/outbox-drainer/reconcile";
 import { runRetention } from "@toolctrl/outbox-drainer/retention";
-import type { QueueBackend } from "@toolctrl/queue/port";
+import type { JobOutcome, QueueBackend } from "@toolctrl/queue/port";
 import type { Logger } from "@toolctrl/runtime/logger";
 import type { Metrics } from "@toolctrl/runtime/metrics";
 import type { Closable } from "@toolctrl/runtime/run";
@@ -13,29 +14,39 @@ export const MAINTENANCE_QUEUE = "toolctrl.maintenance";
 /** Daily, at a quiet hour in UTC that is not the full hour at which everybody else's jobs start. */
 const DAILY = "17 3 * * *";
 const RETRY_MS = 10_000;
+/** Looking for lost jobs must not wait for a long retention run. */
+const CONCURRENCY = 2;
 
 export interface MaintenanceDeps {
   readonly database: Database;
   readonly backend: QueueBackend;
   readonly log: Logger;
-  readonly metrics?: Metrics;
+  readonly metrics: Metrics;
 }
 
-/** Runs the maintenance jobs. The job scheduler makes them once a day, however many workers there are. */
+/** Runs the maintenance jobs. The job scheduler makes each of them once, however many workers there are. */
 export function startMaintenance(env: WorkerGeneralEnv, deps: MaintenanceDeps): Closable {
-  const { database, backend, log, metrics } = deps;
+  const { backend, log } = deps;
+  const olderThanMs = env.OUTBOX_RECONCILE_INTERVAL_MS;
+  const reconciler = createReconciler(
+    { pool: deps.database.pool, router: createRouter(), routes: ROUTES, backend },
+    { olderThanMs, actor: "worker-general" },
+  );
+  const tasks: Readonly<Record<string, () => Promise<JobOutcome>>> = {
+    "cleanup.run": () => cleanUp(env, deps),
+    "reconcile.run": () => reconcile(reconciler, deps),
+  };
   const worker = backend.work(
     MAINTENANCE_QUEUE,
-    async (job) => {
-      if (job.name !== "cleanup.run") return { kind: "cancel", error: new Error(`expected the job cleanup.run, got ${job.name}`) };
-      const settings = { retentionHours: env.OUTBOX_DONE_RETENTION_HOURS, batchSize: env.OUTBOX_DONE_RETENTION_BATCH_SIZE };
-      const report = await runRetention(database.pool, ROUTES, settings, log);
-      if (metrics !== undefined) countRetention(metrics, report);
-      return { kind: "done", result: report };
+    (job) => {
+      const task = tasks[job.name];
+      if (task !== undefined) return task();
+      const error = new Error(`expected one of ${Object.keys(tasks).join(", ")}, got ${job.name}`);
+      return Promise.resolve({ kind: "cancel", error });
     },
-    { concurrency: 1 },
+    { concurrency: CONCURRENCY },
   );
-  const scheduling = keepScheduling(backend, log);
+  const scheduling = keepScheduling(env, backend, log);
   return {
     async close(graceMs) {
       scheduling.stop();
@@ -44,25 +55,44 @@ export function startMaintenance(env: WorkerGeneralEnv, deps: MaintenanceDeps): 
   };
 }
 
+async function cleanUp(env: WorkerGeneralEnv, { database, metrics, log }: MaintenanceDeps): Promise<JobOutcome> {
+  const settings = { retentionHours: env.OUTBOX_DONE_RETENTION_HOURS, batchSize: env.OUTBOX_DONE_RETENTION_BATCH_SIZE };
+  const report = await runRetention(database.pool, ROUTES, settings, log);
+  countRetention(metrics, report);
+  return { kind: "done", result: report };
+}
+
+async function reconcile(reconciler: Reconciler, { metrics, log }: MaintenanceDeps): Promise<JobOutcome> {
+  const { looked, underWay, lost } = await reconciler.run();
+  const requeued = lost.filter((event) => event.requeued).length;
+  metrics.set("outbox_unfinished", underWay);
+  metrics.add("outbox_reconciled_total", requeued);
+  const eventIds = lost.slice(0, 20).map(({ id }) => id);
+  if (lost.length > 0) log.warn({ lost: lost.length, requeued, eventIds }, "the queue had lost jobs; their events were sent out again");
+  return { kind: "done", result: { looked, underWay, lost: lost.length, requeued } };
+}
+
 /**
- * Not waited for: with the queue away at boot this process still starts, and says so in /readyz. The schedule is made when the queue is back.
+ * Not waited for: with the queue away at boot this process still starts, and says so in /readyz. The schedules are made when the queue is back.
  */
-function keepScheduling(backend: QueueBackend, log: Logger): { stop(): void } {
+function keepScheduling(env: WorkerGeneralEnv, backend: QueueBackend, log: Logger): { stop(): void } {
   const stopping = new AbortController();
   const run = async (): Promise<void> => {
-    while (!stopping.signal.aborted && !(await schedule(backend, log))) await delay(RETRY_MS, undefined, { signal: stopping.signal });
+    while (!stopping.signal.aborted && !(await schedule(env, backend, log))) await delay(RETRY_MS, undefined, { signal: stopping.signal });
   };
   // The only rejection is the pause that `stop` cuts short.
   void run().catch(() => undefined);
   return { stop: () => stopping.abort() };
 }
 
-async function schedule(backend: QueueBackend, log: Logger): Promise<boolean> {
+async function schedule(env: WorkerGeneralEnv, backend: QueueBackend, log: Logger): Promise<boolean> {
   try {
     await backend.schedule(MAINTENANCE_QUEUE, { schedulerId: "outbox-done-retention", name: "cleanup.run", data: {}, pattern: DAILY });
+    const everyMs = env.OUTBOX_RECONCILE_INTERVAL_MS;
+    await backend.schedule(MAINTENANCE_QUEUE, { schedulerId: "outbox-reconcile", name: "reconcile.run", data: {}, everyMs });
     return true;
   } catch (error) {
-    log.warn({ err: error, retryMs: RETRY_MS }, "could not schedule outbox-done-retention yet");
+    log.warn({ err: error, retryMs: RETRY_MS }, "could not make the maintenance schedules yet");
     return false;
   }
 }

@@ -32,7 +32,7 @@ export const MAINTENANCE: App = {
   main: new URL("./maintenance.ts", import.meta.url),
   queues: ["toolctrl.maintenance"],
   // Small batches: what a crash could leave half done lies between two of them.
-  env: { OUTBOX_DONE_RETENTION_BATCH_SIZE: "2" },
+  env: { OUTBOX_DONE_RETENTION_BATCH_SIZE: "2", OUTBOX_RECONCILE_INTERVAL_MS: "86400000" },
 };
 
 /** The app's consumers in this process, made as its main file makes them. */

@@ -19,7 +19,9 @@ export interface ScheduleKeeperDeps {
   readonly retryAfterMs?: number;
 }
 
-export function createScheduleKeeper({ ensure, report, checkEveryMs = 60_000, retryAfterMs = 5000 }: ScheduleKeeperDeps): ScheduleKeeper {
+export function createScheduleKeeper(deps: ScheduleKeeperDeps): ScheduleKeeper {
+  const { ensure, report, retryAfterMs = 5000 } = deps;
+  let { checkEveryMs = 60_000 } = deps;
   const kept = new Map<string, () => Promise<void>>();
   let timer: NodeJS.Timeout | undefined;
   let stopped = false;
@@ -39,6 +41,8 @@ export function createScheduleKeeper({ ensure, report, checkEveryMs = 60_000, re
   };
   return {
     async keep(queue, job) {
+      // A schedule that is gone is missed after one of its turns, not later.
+      checkEveryMs = Math.min(checkEveryMs, job.everyMs ?? checkEveryMs);
       let nextMs = checkEveryMs;
       try {
         await ensure(queue, job);

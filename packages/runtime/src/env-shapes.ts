@@ -89,6 +89,12 @@ export const outboxEnv = {
   OUTBOX_MAX_RETRIES: integer({ min: 0, max: 100, fallback: 6, about: "Reported failures an event survives; one more and it is FAILED" }),
   OUTBOX_DONE_RETENTION_HOURS: integer({ min: 1, max: 100 * 366 * 24, fallback: 720, about: "Age (h) at which DONE events are deleted" }),
   OUTBOX_DONE_RETENTION_BATCH_SIZE: clampedInteger({ min: 1, max: 10_000, fallback: 1000, about: "Most rows deleted per retention batch" }),
+  OUTBOX_RECONCILE_INTERVAL_MS: integer({
+    min: 100,
+    max: DAY_MS,
+    fallback: 60_000,
+    about: "Pause (ms) between two looks for lost jobs; an event is taken for lost this long after its hand-off at the earliest",
+  }),
   OUTBOX_WAKEUP: flag({ fallback: true, about: "Whether publishing wakes the drainer at once; off leaves the polling" }),
   OUTBOX_LEASE_MS: integer({
     min: 1000,

@@ -39,6 +39,12 @@ export const METRICS = {
   },
   outbox_retention_deleted_total: { kind: "counter", help: "Rows deleted by retention", labels: ["source"] },
   outbox_retention_kept: { kind: "gauge", help: "Old DONE events kept because a receipt is missing", labels: [] },
+  outbox_reconciled_total: { kind: "counter", help: "Handed-off events whose job was lost and was added again", labels: [] },
+  outbox_unfinished: {
+    kind: "gauge",
+    help: "Events that were handed off and not finished, and whose jobs are alive, as the last look for lost ones saw them",
+    labels: [],
+  },
   outbox_consumer_deliveries_total: { kind: "counter", help: "Deliveries to consumers", labels: ["consumer", "outcome"] },
   outbox_consumer_seconds: { kind: "histogram", help: "Time of one delivery", labels: ["consumer"], buckets: SECONDS },
   outbox_duplicates_suppressed_total: { kind: "counter", help: "Deliveries whose effect was there already", labels: ["consumer"] },

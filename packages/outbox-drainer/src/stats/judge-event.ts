@@ -123,7 +123,7 @@ function judgeDone(facts: VerdictFacts): Verdict {
   return {
     state: "lost",
     why: `handed off, but its job is gone or failed and ${open.join(", ")} has no receipt`,
-    next: `\`toolctrl-cli outbox requeue ${event.id}\`: consumers with a receipt stay suppressed`,
+    next: `worker-general sends it out again by itself; at once: \`toolctrl-cli outbox requeue ${event.id}\`, consumers with a receipt stay suppressed`,
   };
 }
 
