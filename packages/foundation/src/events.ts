@@ -2,10 +2,12 @@ import { z } from "zod";
 import { assertEventType } from "./event-type.ts";
 import { CodedError } from "./errors.ts";
 import { formSubmissionReceivedSchema, formSubmittedWebhookSchema } from "./events/forms.ts";
+import { marketingLeadSyncSchema, marketingLeadUnsubscribeSchema, marketingLeadUpsertSchema } from "./events/marketing.ts";
 import type { JsonObject, JsonValue } from "./json.ts";
 import { listSchemaProblems } from "./schema-problems.ts";
 
 export { formSubmissionReceivedSchema, formSubmittedWebhookSchema } from "./events/forms.ts";
+export { marketingLeadSyncSchema, marketingLeadUnsubscribeSchema, marketingLeadUpsertSchema } from "./events/marketing.ts";
 
 const address = z.string().min(3).max(320);
 
@@ -74,6 +76,9 @@ export interface OutboxEventPayloads {
   "record.lead.converted": z.input<typeof leadConvertedSchema>;
   "form.submission.received": z.input<typeof formSubmissionReceivedSchema>;
   "webhook.form.submitted": z.input<typeof formSubmittedWebhookSchema>;
+  "marketing.lead.upsert": z.input<typeof marketingLeadUpsertSchema>;
+  "marketing.lead.unsubscribe": z.input<typeof marketingLeadUnsubscribeSchema>;
+  "marketing.lead.sync": z.input<typeof marketingLeadSyncSchema>;
 }
 
 /** The payload a publisher must give for event type `T`. */
@@ -148,3 +153,6 @@ registerOutboxEvent("webhook.message.deliver", { schema: webhookMessageSchema, t
 registerOutboxEvent("record.lead.converted", { schema: leadConvertedSchema, tenantVisible: true, pii: ["opportunityName"] });
 registerOutboxEvent("form.submission.received", { schema: formSubmissionReceivedSchema, tenantVisible: true });
 registerOutboxEvent("webhook.form.submitted", { schema: formSubmittedWebhookSchema, tenantVisible: true, pii: ["data"] });
+registerOutboxEvent("marketing.lead.upsert", { schema: marketingLeadUpsertSchema, pii: ["email", "name", "attributes"] });
+registerOutboxEvent("marketing.lead.unsubscribe", { schema: marketingLeadUnsubscribeSchema, pii: ["email", "reason"] });
+registerOutboxEvent("marketing.lead.sync", { schema: marketingLeadSyncSchema, pii: ["email"] });
