@@ -1,9 +1,5 @@
-import { mkdtemp, rm } from "node:fs/promises";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { crashPoints, type CrashPointOptions, type CrashPointRun } from "./crash-run.ts";
 import type { ChildHandle } from "./process.ts";
-import { track } from "./tracked.ts";
 import { waitFor } from "./wait.ts";
 
 /** One process and its work, to be ended at each of its calls. Every run has a world (database, queue, …) of its own. */
@@ -44,9 +40,7 @@ const DONE_TIMEOUT_MS = 40_000;
  */
 export async function crashAfterEachCall<World>(suite: CrashSuite<World>, options: CrashSuiteOptions): Promise<CrashPoint[]> {
   const { step = 1, atOnce = 2, ...points } = options;
-  const cache = await compileCache();
-  const run = (afterCall?: number): Promise<Life> =>
-    runOnce(suite, cache, { ...points, ...(afterCall === undefined ? {} : { afterCall }) });
+  const run = (afterCall?: number): Promise<Life> => runOnce(suite, { ...points, ...(afterCall === undefined ? {} : { afterCall }) });
   await run();
   const crashed: CrashPoint[] = [];
   let survivor: readonly string[] | undefined;
@@ -111,12 +105,12 @@ interface Life {
   readonly calls: readonly string[];
 }
 
-async function runOnce<World>(suite: CrashSuite<World>, cache: string, options: CrashPointOptions): Promise<Life> {
+async function runOnce<World>(suite: CrashSuite<World>, options: CrashPointOptions): Promise<Life> {
   const world = await suite.open();
   let where = options.afterCall === undefined ? "run without a crash" : `run that was to crash after call ${options.afterCall}`;
   try {
     const points = crashPoints(options);
-    const point = await live(suite, world, { nodeArgs: points.nodeArgs, env: { ...points.env, NODE_COMPILE_CACHE: cache } });
+    const point = await live(suite, world, points);
     if (point !== null) where = `crash after call ${point.number} (${point.call})`;
     await suite.recover(world);
     await suite.check(world, { crashed: point !== null });
@@ -158,11 +152,4 @@ async function live<World>(
   throw new Error(
     `expected the process to end at its crash point or with 0, got ${code ?? signal}:\n${child.lines().slice(-20).join("\n")}`,
   );
-}
-
-/** Half of what a short-lived process does is compiling; the children of a suite share that. */
-async function compileCache(): Promise<string> {
-  const directory = await mkdtemp(join(tmpdir(), "toolctrl-compiled-"));
-  track(`the directory ${directory}`, () => rm(directory, { recursive: true, force: true }));
-  return directory;
 }

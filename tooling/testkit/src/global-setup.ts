@@ -1,3 +1,4 @@
+import { createCompileCache } from "./compile-cache.ts";
 import { startPostgresContainer, startRedisContainer } from "./containers.ts";
 import { dockerAnswers } from "./docker.ts";
 import { startPostgres } from "./postgres-server.ts";
@@ -17,7 +18,8 @@ interface Project {
 
 /**
  * Vitest's global setup: one throwaway PostgreSQL with the migrated template, and one throwaway Redis, for the whole run.
- * Their addresses reach the tests in TESTKIT_POSTGRES_URL, TESTKIT_TEMPLATE and TESTKIT_REDIS_URL.
+ * Their addresses reach the tests in TESTKIT_POSTGRES_URL, TESTKIT_TEMPLATE and TESTKIT_REDIS_URL, the directory in which its Node
+ * processes keep what they compiled in TESTKIT_COMPILE_CACHE.
  * A run that was asked for unit tests only starts neither.
  */
 export default async function setup(project?: Project): Promise<() => Promise<void>> {
@@ -30,11 +32,13 @@ export default async function setup(project?: Project): Promise<() => Promise<vo
     for (const server of started) if (server.status === "fulfilled") await server.value.close();
     throw started.find((server) => server.status === "rejected")?.reason;
   }
+  const compileCache = await createCompileCache();
   process.env.TESTKIT_POSTGRES_URL = postgres.value.url;
   process.env.TESTKIT_TEMPLATE = postgres.value.template;
   process.env.TESTKIT_REDIS_URL = redis.value.url;
+  process.env.TESTKIT_COMPILE_CACHE = compileCache.dir;
   return async () => {
-    await Promise.all([postgres.value.close(), redis.value.close()]);
+    await Promise.all([postgres.value.close(), redis.value.close(), compileCache.close()]);
   };
 }
 

@@ -2,6 +2,7 @@ import { spawn, type ChildProcess } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
+import { compileCacheEnv } from "./compile-cache.ts";
 import { track } from "./tracked.ts";
 import { waitFor } from "./wait.ts";
 import { startWatchdog } from "./watchdog.ts";
@@ -44,11 +45,17 @@ export interface ChildHandle {
 const INHERITED = ["PATH", "HOME", "TMPDIR", "LANG"];
 const SHOWN_LINES = 40;
 
-/** Runs a script with Node in a process group of its own. The whole group is killed at the end of the test file. */
+/**
+ * Runs a script with Node in a process group of its own. The whole group is killed at the end of the test file. It shares what it compiles
+ * with the run's other Node processes; one that is killed leaves nothing new there.
+ */
 export function spawnNode(script: string | URL, options: SpawnOptions = {}): ChildHandle {
   const { args = [], conditions = ["source"], nodeArgs = [] } = options;
   const path = script instanceof URL ? fileURLToPath(script) : script;
-  return spawnCommand(process.execPath, [...conditions.map((name) => `--conditions=${name}`), ...nodeArgs, path, ...args], options);
+  return spawnCommand(process.execPath, [...conditions.map((name) => `--conditions=${name}`), ...nodeArgs, path, ...args], {
+    ...options,
+    env: { ...compileCacheEnv(), ...options.env },
+  });
 }
 
 /** Runs any program the same way. */

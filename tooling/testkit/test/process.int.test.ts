@@ -1,3 +1,4 @@
+import { readdir } from "node:fs/promises";
 import { expect, test } from "vitest";
 import { spawnCommand, spawnNode } from "../src/process.ts";
 import { closeTracked } from "../src/tracked.ts";
@@ -20,6 +21,17 @@ test("a child does not see the test runner's own variables", async () => {
   ]);
   await child.waitForExit();
   expect(child.stdout()).toBe("0\n");
+});
+
+test("a Node child keeps what it compiled where the run's next one finds it", async () => {
+  const child = spawnNode(CHATTY, {
+    args: ["exit"],
+    nodeArgs: ["--import", "data:text/javascript,console.log(process.env.NODE_COMPILE_CACHE)"],
+  });
+  await child.waitForExit();
+  const dir = process.env.TESTKIT_COMPILE_CACHE ?? "";
+  expect(child.lines()).toContain(dir);
+  expect(await readdir(dir)).not.toEqual([]);
 });
 
 test("input reaches the child", async () => {
