@@ -1,0 +1,28 @@
+import { parseSync } from "oxc-parser";
+
+/** A file named beside its module, as for a process that is started: `new URL("./one.ts", import.meta.url)`. */
+const FILE_URL = /new URL\(\s*"(\.{1,2}\/[^"]+)"\s*,\s*import\.meta\.url\s*\)/g;
+
+/**
+ * What a module brings in when it is loaded or run, as it is written there: imports and re-exports, literal dynamic imports, and files
+ * named beside it. What is imported for its types alone changes nothing that runs, and is left out.
+ * @throws SyntaxError when the text is no TypeScript.
+ */
+export function listImports(path: string, text: string): string[] {
+  const { module, errors } = parseSync(path, text);
+  const [error] = errors;
+  if (error !== undefined) throw new SyntaxError(`expected ${path} to be TypeScript, got: ${error.message}`);
+  const found: string[] = [];
+  for (const { moduleRequest, entries } of module.staticImports) {
+    // Without entries it is imported for what it does.
+    if (entries.length === 0 || entries.some((entry) => !entry.isType)) found.push(moduleRequest.value);
+  }
+  for (const { moduleRequest, isType } of module.staticExports.flatMap(({ entries }) => entries)) {
+    if (moduleRequest !== null && !isType) found.push(moduleRequest.value);
+  }
+  for (const { moduleRequest } of module.dynamicImports) {
+    const literal = /^["'`]([^"'`$]+)["'`]$/.exec(text.slice(moduleRequest.start, moduleRequest.end));
+    if (literal?.[1] !== undefined) found.push(literal[1]);
+  }
+  return [...found, ...[...text.matchAll(FILE_URL)].map(([, target = ""]) => target)];
+}
