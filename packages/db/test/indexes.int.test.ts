@@ -108,7 +108,7 @@ const QUERIES: Array<[index: string, sql: string]> = [
   ],
   [
     "OutboxEvent_search_upsert_idx",
-    `SELECT 1 FROM "OutboxEvent" WHERE "eventType" = 'search.index.upsert' AND "tenantId" = 'tenant-7' AND "position" < 8100`,
+    `SELECT 1 FROM "OutboxEvent" WHERE "eventType" = 'search.index.upsert' AND "tenantId" = 'tenant-7' AND "position" < 4000`,
   ],
   [
     "OpportunityNote_opportunityId_createdAt_idx",
@@ -126,7 +126,7 @@ const TENANT = `'tenant-' || n % 50`;
 const FILL = `
 INSERT INTO "OutboxEvent" ("id", "tenantId", "eventType", "payload", "dispatchKey", "status", "blocksLine", "processedAt",
   "lastErrorCode", "lockedUntil", "lockToken", "claimMode")
-SELECT ${UUID}, ${TENANT}, 'a.b.c', '{}', 'key-' || n, s::"OutboxStatus", s IN ('PENDING', 'PROCESSING'),
+SELECT ${UUID}, ${TENANT}, CASE n % 10 WHEN 7 THEN 'search.index.upsert' ELSE 'a.b.c' END, '{}', 'key-' || n, s::"OutboxStatus", s IN ('PENDING', 'PROCESSING'),
   CASE s WHEN 'DONE' THEN now() - n * interval '1 second' END,
   CASE s WHEN 'FAILED' THEN 'X' END,
   CASE s WHEN 'PROCESSING' THEN now() END, CASE s WHEN 'PROCESSING' THEN ${UUID} END, CASE s WHEN 'PROCESSING' THEN 'pull' END
@@ -134,8 +134,6 @@ FROM generate_series(1, 5000) n, LATERAL (SELECT CASE WHEN n % 10 = 0 THEN 'PEND
   WHEN n % 50 = 2 THEN 'FAILED' WHEN n % 50 = 3 THEN 'CANCELLED' ELSE 'DONE' END) x(s);
 INSERT INTO "OutboxEvent" ("id", "tenantId", "eventType", "payload")
 SELECT ${UUID}, 'tenant-big', 'a.b.c', jsonb_build_object('object', 'Row', 'recordId', (n % 50)::text) FROM generate_series(5001, 8000) n;
-INSERT INTO "OutboxEvent" ("id", "tenantId", "eventType", "payload")
-SELECT ${UUID}, ${TENANT}, 'search.index.upsert', '{}' FROM generate_series(8001, 8500) n;
 INSERT INTO "OutboxReceipt" ("eventId", "consumer", "tenantId", "outcome", "updatedAt")
 SELECT ${UUID}, 'c' || n % 5, ${TENANT}, CASE WHEN n % 100 = 0 THEN 'dead' ELSE 'done' END, now() - n * interval '1 second' FROM generate_series(1, 5000) n;
 INSERT INTO "OutboxIntent" ("id", "eventId", "tenantId", "consumer", "externalId", "updatedAt")
