@@ -1,5 +1,5 @@
 import type { JobEnvelope } from "@toolctrl/foundation/envelope";
-import { jobIdOf } from "@toolctrl/queue/job-id";
+import { HANDED_ON, handedOnJobId } from "@toolctrl/queue/handed-on-jobs";
 import type { NewJob, QueueBackend } from "@toolctrl/queue/port";
 
 /**
@@ -8,7 +8,8 @@ import type { NewJob, QueueBackend } from "@toolctrl/queue/port";
  */
 export function emailJobOf(envelope: JobEnvelope): NewJob {
   const { payload: _rendered, ...data } = envelope;
-  return { queue: "toolctrl.email", id: jobIdOf("email", envelope.outboxEventId, envelope.generation), name: "email.send", data };
+  const { outboxEventId: id, generation } = envelope;
+  return { queue: HANDED_ON["email-send"].queue, id: handedOnJobId("email-send", { id, generation }), name: "email.send", data };
 }
 
 /**

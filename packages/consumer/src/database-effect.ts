@@ -6,6 +6,7 @@ import type { ConsumerName } from "@toolctrl/foundation/consumers";
 import { errorCodeOf } from "@toolctrl/foundation/errors";
 import type { JobOutcome } from "@toolctrl/queue/port";
 import type { Delivery } from "./define.ts";
+import { receiptName } from "./receipt-name.ts";
 
 const LOCK_NOT_AVAILABLE = "55P03";
 const SNOOZE_MS = 1000;
@@ -26,7 +27,8 @@ export async function databaseEffect<T>(
 ): Promise<JobOutcome> {
   const { eventId, tenantId, effectEpoch } = delivery;
   // A consumer that is being replayed is held back by its receipt of this very epoch only.
-  const scope = { eventId, tenantId, consumer, effectEpoch, anyEpoch: delivery.envelope.replayConsumer !== consumer };
+  const anyEpoch = delivery.envelope.replayConsumer !== consumer;
+  const scope = { eventId, tenantId, consumer: receiptName(consumer, delivery.envelope), effectEpoch, anyEpoch };
   try {
     const { result } = await transaction(pool, (tx) => {
       const outbox = outboxTransactionOf(tx);

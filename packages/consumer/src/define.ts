@@ -19,6 +19,11 @@ export interface Delivery<Payload = JsonValue> {
   readonly signal: AbortSignal;
 }
 
+/** A job that will not run again by itself. */
+export interface DeadDelivery extends Pick<Delivery, "eventId" | "tenantId" | "effectEpoch" | "envelope"> {
+  readonly error: Error;
+}
+
 /**
  * A named handler of one queue.
  *
@@ -37,6 +42,10 @@ export interface Consumer {
    * `payload` is null when it travels by reference.
    */
   passOn?(delivery: Delivery): Promise<void>;
+  /**
+   * Called when a job is dead, after its receipt: writes down what else the consumer keeps of it. What it throws is logged, and changes nothing.
+   */
+  onDead?(dead: DeadDelivery): Promise<void>;
 }
 
 /** A consumer of the product's own table: its name, on the queue that the table gives it. */

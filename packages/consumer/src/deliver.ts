@@ -6,6 +6,7 @@ import { createIdempotencyStore } from "@toolctrl/shared-store";
 import type { Consumer, Delivery } from "./define.ts";
 import { loadPayload } from "./load-payload.ts";
 import { effectiveEpoch, parseJob } from "./parse-job.ts";
+import { receiptName } from "./receipt-name.ts";
 import type { ConsumerContext } from "./context.ts";
 
 /** How a delivery ended, for the log and the metric; a `duplicate` is a `done` whose handler did not run. */
@@ -42,7 +43,7 @@ export async function deliver(consumer: Consumer, job: DeliveredJob, context: Co
 
 async function deliverEnvelope(consumer: Consumer, job: DeliveredJob, envelope: JobEnvelope, context: ConsumerContext) {
   const { effectEpoch, anyEpoch } = effectiveEpoch(envelope, consumer.name);
-  const identity = { tenantId: envelope.tenantId, consumer: consumer.name, effectEpoch };
+  const identity = { tenantId: envelope.tenantId, consumer: receiptName(consumer.name, envelope), effectEpoch };
   const store = createIdempotencyStore({
     ...identity,
     store: context.store,

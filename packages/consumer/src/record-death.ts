@@ -3,9 +3,10 @@ import { CodedError, errorCodeOf } from "@toolctrl/foundation/errors";
 import type { JobEnvelope } from "@toolctrl/foundation/envelope";
 import type { Consumer } from "./define.ts";
 import { effectiveEpoch, parseJob } from "./parse-job.ts";
+import { receiptName } from "./receipt-name.ts";
 import type { ConsumerContext } from "./context.ts";
 
-/** Writes down that a job will not run again by itself: receipt `dead`, metric, log, alert. Never throws. */
+/** Writes down that a job will not run again by itself: receipt `dead`, what its consumer adds, metric, log, alert. Never throws. */
 export async function recordDeath(
   consumer: Consumer,
   job: { id: string; data: unknown },
@@ -31,15 +32,18 @@ export async function recordDeath(
     facts,
   );
   if (envelope === undefined) return;
+  const { outboxEventId: eventId, tenantId, generation } = envelope;
+  const { effectEpoch } = effectiveEpoch(envelope, consumer.name);
   try {
     await recordDead(context.pool, {
-      eventId: envelope.outboxEventId,
-      tenantId: envelope.tenantId,
-      consumer: consumer.name,
-      effectEpoch: effectiveEpoch(envelope, consumer.name).effectEpoch,
-      generation: envelope.generation,
+      eventId,
+      tenantId,
+      consumer: receiptName(consumer.name, envelope),
+      effectEpoch,
+      generation,
       error,
     });
+    await consumer.onDead?.({ eventId, tenantId, effectEpoch, envelope, error });
   } catch (cause) {
     context.log.error({ ...facts, err: cause }, "receipt of a dead job could not be written; the failed job itself stays in the queue");
   }

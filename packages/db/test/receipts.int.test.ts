@@ -122,7 +122,12 @@ test("a dead receipt suppresses nothing, gives way to a done one, and never repl
   expect(await listReceipts(db.pool, eventId)).toMatchObject([{ outcome: "done", result: 1, detail: null }]);
 
   const other = createReceiptAuthority(db.pool, { ...scope, consumer: "mail-render" });
-  await recordDead(db.pool, { ...scope, generation: 0, consumer: "mail-render", eventId, error: "x" });
+  await recordDead(db.pool, { ...scope, generation: 2, consumer: "mail-render", eventId, error: "x" });
+  await recordDead(db.pool, { ...scope, generation: 1, consumer: "mail-render", eventId, error: "y" });
+  // The older job's death takes nothing back: that of the newer one is known.
+  expect(await rowsOf(db, `SELECT "generation", "detail" FROM "OutboxReceipt" WHERE "consumer" = 'mail-render'`)).toEqual([
+    { generation: 2, detail: "y" },
+  ]);
   await other.record(eventId, { first: true });
   await other.record(eventId, { second: true });
   expect(await other.find(eventId)).toEqual({ result: { first: true } });

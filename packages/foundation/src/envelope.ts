@@ -20,6 +20,11 @@ export const jobEnvelopeSchema = z.strictObject({
   effectEpoch: z.number().int().nonnegative(),
   /** On a deliberate replay, the one consumer that repeats its effect. */
   replayConsumer: z.string().optional(),
+  /** Of an event that has several jobs for one consumer: which of them this is. Each has a claim and a receipt of its own. */
+  target: z
+    .string()
+    .regex(/^[A-Za-z0-9_-]{1,100}$/)
+    .optional(),
   payload: jsonValue.optional(),
   correlationId: z.string().nullable(),
   causationId: z.string().nullable(),

@@ -33,6 +33,11 @@ describe("jobEnvelopeSchema", () => {
     );
   });
 
+  test.each(["", "a/b", "a:b", "a b", "x".repeat(101)])("a target that could not stand in a key or a job id is refused: %j", (target) => {
+    expect(jobEnvelopeSchema.safeParse({ ...envelope, target }).success).toBe(false);
+    expect(jobEnvelopeSchema.parse({ ...envelope, target: "0190a0a0-0000-7000-8000-000000000001" }).target).toMatch(/^0190/);
+  });
+
   test("a payload by reference is absent, not null: null is a payload", () => {
     const { payload: _payload, ...byReference } = envelope;
     expect("payload" in jobEnvelopeSchema.parse(byReference)).toBe(false);

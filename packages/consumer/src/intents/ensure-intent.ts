@@ -7,19 +7,24 @@ export async function insertIntent(db: Queryable, key: IntentKey, externalId: st
   await insertIntents(db, key, [key.target], externalId);
 }
 
-/** Writes one `pending` intent per target, in one statement; those that are there stay as they are. */
+/**
+ * Writes one `pending` intent per target, in one statement; those that are there stay as they are. `externalId` is one for all of them, or
+ * each target's own.
+ */
 export async function insertIntents(
   db: Queryable,
   key: Omit<IntentKey, "target">,
   targets: readonly string[],
-  externalId: string,
+  externalId: string | ((target: string) => string),
 ): Promise<void> {
   if (targets.length === 0) return;
+  const externalIds = targets.map((target) => (typeof externalId === "string" ? externalId : externalId(target)));
   await db.query(
     `INSERT INTO "OutboxIntent" ("id", "eventId", "tenantId", "consumer", "target", "effectEpoch", "externalId")
-     SELECT intent."id", $3, $4, $5, intent."target", $6, $7 FROM unnest($1::uuid[], $2::text[]) AS intent("id", "target")
+     SELECT intent."id", $4, $5, $6, intent."target", $7, intent."externalId"
+       FROM unnest($1::uuid[], $2::text[], $3::text[]) AS intent("id", "target", "externalId")
      ON CONFLICT ("eventId", "consumer", "target", "effectEpoch") DO NOTHING`,
-    [targets.map(() => uuidv7()), [...targets], key.eventId, key.tenantId, key.consumer, key.effectEpoch, externalId],
+    [targets.map(() => uuidv7()), [...targets], externalIds, key.eventId, key.tenantId, key.consumer, key.effectEpoch],
   );
 }
 
