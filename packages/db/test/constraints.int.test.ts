@@ -29,6 +29,8 @@ const GOOD_ROWS: Record<string, Record<string, unknown>> = {
   Lead: { id: UUID, tenantId: "t", name: "n" },
   TenantCounter: { tenantId: "t", name: "n", value: 1 },
   SearchDocument: { tenantId: "t", collection: "lead", recordId: "1", title: "n", eventId: UUID, appliedPosition: 1 },
+  RagDocument: { tenantId: "t", collection: "article", recordId: "1", eventId: UUID, appliedPosition: 1 },
+  RagChunk: { id: UUID, tenantId: "t", collection: "article", recordId: "other", ordinal: 0, text: "n", contentHash: HASH },
   AiCostEntry: { ...cost, eventId: UUID, recordedAt: NOW },
   AiCostDay: { ...cost, day: NOW, entries: 1, repeats: 0 },
   Opportunity: { id: UUID, tenantId: "t", number: 1, name: "n", contactId: OTHER, companyId: OTHER },
@@ -119,6 +121,24 @@ const CASES: Array<[table: string, constraint: string, changes: Record<string, u
   ["SearchDocument", "SearchDocument_deleted_check", { deletedAt: NOW }],
   ["SearchDocument", "SearchDocument_deleted_check", { deletedAt: NOW, title: "", body: "b" }],
   ["SearchDocument", "SearchDocument_deleted_check", { deletedAt: NOW, title: "", attributes: '{"a":1}' }],
+  ["RagDocument", "RagDocument_tenantId_check", { tenantId: "" }],
+  ["RagDocument", "RagDocument_collection_check", { collection: "Article" }],
+  ["RagDocument", "RagDocument_recordId_check", { recordId: "" }],
+  ["RagDocument", "RagDocument_metadata_check", { metadata: "[]" }],
+  ["RagDocument", "RagDocument_counters_check", { effectEpoch: -1 }],
+  ["RagDocument", "RagDocument_counters_check", { revision: 0 }],
+  ["RagDocument", "RagDocument_deleted_check", { deletedAt: NOW, title: "n" }],
+  ["RagDocument", "RagDocument_deleted_check", { deletedAt: NOW, metadata: '{"a":1}' }],
+  ["RagChunk", "RagChunk_ordinal_check", { ordinal: -1 }],
+  ["RagChunk", "RagChunk_contentHash_check", { contentHash: "short" }],
+  ["RagChunk", "RagChunk_vector_check", { embedding: [1] }],
+  ["RagChunk", "RagChunk_vector_check", { model: "m", dimension: 1 }],
+  ["RagChunk", "RagChunk_vector_check", { embedding: [], model: "m", dimension: 0 }],
+  ["RagChunk", "RagChunk_vector_check", { embedding: [1, 2], model: "m", dimension: 1 }],
+  ["RagChunk", "RagChunk_vector_check", { embedding: [[1], [2]], model: "m", dimension: 2 }],
+  ["RagChunk", "RagChunk_vector_check", { embedding: [1, null], model: "m", dimension: 2 }],
+  ["RagChunk", "RagChunk_vector_check", { embedding: ["NaN"], model: "m", dimension: 1 }],
+  ["RagChunk", "RagChunk_vector_check", { embedding: ["-Infinity"], model: "m", dimension: 1 }],
   ["AiCostEntry", "AiCostEntry_tenantId_check", { tenantId: "" }],
   ["AiCostEntry", "AiCostEntry_model_check", { model: "" }],
   ["AiCostEntry", "AiCostEntry_currency_check", { currency: "eur" }],
@@ -186,6 +206,8 @@ beforeAll(async () => {
      INSERT INTO "Company" ("id", "tenantId", "name", "nameKey") VALUES ('${OTHER}', 't', 'o', 'o');
      INSERT INTO "Contact" ("id", "tenantId", "companyId", "name", "contactKey") VALUES ('${OTHER}', 't', '${OTHER}', 'o', 'o');
      INSERT INTO "Lead" ("id", "tenantId", "name") VALUES ('${OTHER}', 't', 'o');
+     INSERT INTO "RagDocument" ("tenantId", "collection", "recordId", "eventId", "appliedPosition")
+     VALUES ('t', 'article', 'other', '${UUID}', 1);
      INSERT INTO "Form" ("id", "tenantId", "name", "fields", "routes") VALUES ('${OTHER}', 't', 'o', '[]', '[]')`,
   );
 });

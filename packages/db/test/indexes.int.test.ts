@@ -101,6 +101,20 @@ const QUERIES: Array<[index: string, sql: string]> = [
     "SearchDocument_language_idx",
     `SELECT 1 FROM "SearchDocument" WHERE "tenantId" = 'tenant-7' AND "language" = 'german' AND "deletedAt" IS NULL LIMIT 1`,
   ],
+  [
+    "RagDocument_language_idx",
+    `SELECT 1 FROM "RagDocument" WHERE "tenantId" = 'tenant-7' AND "language" = 'german' AND "deletedAt" IS NULL LIMIT 1`,
+  ],
+  ["RagDocument_eventId_idx", `SELECT "recordId" FROM "RagDocument" WHERE "eventId" = '${ID}'`],
+  [
+    "RagChunk_document_ordinal_key",
+    `SELECT "id" FROM "RagChunk" WHERE "tenantId" = 'tenant-7' AND "collection" = 'article' AND "recordId" = '7' ORDER BY "ordinal"`,
+  ],
+  ["RagChunk_document_ordinal_key", `SELECT "id" FROM "RagChunk" WHERE "tenantId" = 'tenant-7' AND "collection" = ANY ('{article}')`],
+  [
+    "RagChunk_words_idx",
+    `SELECT "id" FROM "RagChunk" WHERE ARRAY["tenantId"] @> ARRAY['tenant-7'] AND "words" @@ $$'none' | 'word7'$$::tsquery`,
+  ],
   ["SearchDocument_eventId_idx", `SELECT "recordId" FROM "SearchDocument" WHERE "eventId" = '${ID}'`],
   [
     "SearchDocument_deleted_idx",
@@ -168,6 +182,11 @@ INSERT INTO "SearchDocument" ("tenantId", "collection", "recordId", "title", "bo
 SELECT ${TENANT}, 'lead', n::text, CASE WHEN n % 5 > 0 THEN 'title ' || n ELSE '' END, CASE WHEN n % 5 > 0 THEN 'a common word' || n % 10 ELSE '' END,
   CASE WHEN n % 9 = 0 THEN 'german' ELSE 'english' END, ${UUID}, n, CASE WHEN n % 5 = 0 THEN now() - n * interval '1 second' END
 FROM generate_series(1, 5000) n;
+INSERT INTO "RagDocument" ("tenantId", "collection", "recordId", "language", "eventId", "appliedPosition")
+SELECT ${TENANT}, 'article', n::text, CASE WHEN n % 9 = 0 THEN 'german' ELSE 'english' END, ${UUID}, n FROM generate_series(1, 3000) n;
+INSERT INTO "RagChunk" ("id", "tenantId", "collection", "recordId", "ordinal", "text", "contentHash")
+SELECT gen_random_uuid(), d."tenantId", d."collection", d."recordId", o, 'a common word' || d."recordId", repeat('a', 64)
+FROM "RagDocument" d, generate_series(0, 1) o;
 INSERT INTO "OpportunityNote" ("id", "opportunityId", "body") SELECT ${UUID}, ${UUID}, 'n' FROM generate_series(1, 3000) n;
 INSERT INTO "MarketingContact" ("id", "tenantId", "email", "emailKey")
 SELECT ${UUID}, ${TENANT}, 'a', 'a' || n || '@x.example' FROM generate_series(1, 3000) n;
