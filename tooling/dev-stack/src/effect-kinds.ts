@@ -1,5 +1,16 @@
-/** The kinds of effect the sample traffic asks for, in the order they are shown. The last two are after-save effects. */
-export const EFFECT_KINDS = ["mail", "webhook", "notification", "audit", "field-set", "opportunity"] as const;
+/**
+ * The effects the sample traffic asks for, by the consumer that has them, in the order they are shown. A test compares them with the
+ * product's consumers.
+ */
+export const EFFECT_KINDS = [
+  "mail-render",
+  "email-send",
+  "webhook-deliver",
+  "notification-create",
+  "audit-append",
+  "field-sets",
+  "opportunity-create",
+] as const;
 export type EffectKind = (typeof EFFECT_KINDS)[number];
 
 /** How often each key was seen in the world: distinct effects, by kind. */

@@ -1,5 +1,5 @@
 import type { Database } from "@toolctrl/db/client";
-import type { Intent } from "./effect-kinds.ts";
+import type { EffectKind } from "./effect-kinds.ts";
 
 export type PrismaTx = Parameters<Parameters<Database["prisma"]["$transaction"]>[0]>[0];
 
@@ -10,8 +10,16 @@ export interface SampleScope {
   readonly tenantId: string;
 }
 
-/** Enters an intent in the ledger, in the transaction that has it. */
-export async function writeIntent(tx: Pick<PrismaTx, "$executeRaw">, intent: Intent, scope: SampleScope): Promise<void> {
-  await tx.$executeRaw`INSERT INTO sample.intent (key, "runId", "tenantId", kind, expected)
-    VALUES (${intent.key}::uuid, ${scope.runId}::uuid, ${scope.tenantId}, ${intent.kind}, ${intent.expected}::int)`;
+/** Enters intents in the ledger, in the transaction that has them: so many effects of each kind under the key. */
+export async function writeIntents(
+  tx: Pick<PrismaTx, "$executeRaw">,
+  { runId, tenantId }: SampleScope,
+  key: string,
+  kinds: readonly EffectKind[],
+  expected: number,
+): Promise<void> {
+  for (const kind of kinds) {
+    await tx.$executeRaw`INSERT INTO sample.intent (key, kind, "runId", "tenantId", expected)
+      VALUES (${key}::uuid, ${kind}, ${runId}::uuid, ${tenantId}, ${expected}::int)`;
+  }
 }

@@ -19,14 +19,16 @@ export async function readIntents(database: Database, runId: string): Promise<In
  */
 export async function observe(database: Database, sinks: Sinks, runId: string): Promise<Observed> {
   const unknowns = await readUnknowns(database, runId);
+  const rows = async (query: string): Promise<Map<string, number>> => countRows(await textsOf(database, query));
   return {
-    mail: countEffects(sinks.mails(), unknowns),
-    webhook: countEffects(sinks.webhooks(), unknowns),
-    notification: countRows(await textsOf(database, `SELECT "title" AS "text" FROM "Notification" WHERE "title" LIKE 'Plan changed %'`)),
-    audit: countRows(await textsOf(database, `SELECT "entry"::text AS "text" FROM "AuditEntry"`)),
+    "mail-render": await rows(`SELECT "subject" AS "text" FROM "EmailMessage"`),
+    "email-send": countEffects(sinks.mails(), unknowns),
+    "webhook-deliver": countEffects(sinks.webhooks(), unknowns),
+    "notification-create": await rows(`SELECT "title" AS "text" FROM "Notification" WHERE "title" LIKE 'Plan changed %'`),
+    "audit-append": await rows(`SELECT "entry"::text AS "text" FROM "AuditEntry"`),
     // What an account says of the order that was saved last.
-    "field-set": countRows(await textsOf(database, `SELECT "value" #>> '{}' AS "text" FROM "RowField" WHERE "field" = 'latestChildLabel'`)),
-    opportunity: countRows(await textsOf(database, `SELECT "name" AS "text" FROM "Opportunity"`)),
+    "field-sets": await rows(`SELECT "value" #>> '{}' AS "text" FROM "RowField" WHERE "field" = 'latestChildLabel'`),
+    "opportunity-create": await rows(`SELECT "name" AS "text" FROM "Opportunity"`),
   };
 }
 

@@ -11,7 +11,7 @@ export async function createSampleSchema(db: Queryable): Promise<void> {
       id uuid PRIMARY KEY, "runId" uuid NOT NULL, "tenantId" text NOT NULL, plan text NOT NULL, status text NOT NULL
     );
     CREATE TABLE IF NOT EXISTS sample.intent (
-      key uuid PRIMARY KEY, "runId" uuid NOT NULL, "tenantId" text NOT NULL, kind text NOT NULL, expected integer NOT NULL
+      key uuid, kind text, "runId" uuid NOT NULL, "tenantId" text NOT NULL, expected integer NOT NULL, PRIMARY KEY (key, kind)
     );
     CREATE INDEX IF NOT EXISTS intent_run ON sample.intent ("runId")`);
 }

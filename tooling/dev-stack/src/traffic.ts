@@ -1,10 +1,10 @@
 import { randomUUID } from "node:crypto";
 import type { Database } from "@toolctrl/db/client";
-import { publishOutboxEvent, publishOutboxEvents } from "@toolctrl/db/outbox";
-import { EFFECT_KINDS, type EffectKind } from "./effect-kinds.ts";
-import { writeIntent, type PrismaTx, type SampleScope } from "./intents.ts";
-import { isMessageKind, MESSAGE_KINDS, messageFor } from "./messages.ts";
-import { changeRecord, writeRecords } from "./records.ts";
+import { publishOutboxEvent } from "@toolctrl/db/outbox";
+import { SAMPLE_CASES } from "./cases.ts";
+import { messageFor } from "./cases/messages.ts";
+import { writeIntents, type SampleScope } from "./intents.ts";
+import type { SampleCase } from "./sample-case.ts";
 
 export const TENANTS = ["acme", "globex"] as const;
 /** The SMTP catcher refuses this mailbox for good. */
@@ -29,57 +29,54 @@ export async function* generateTraffic(database: Database, runId: string, transa
     const scope = { database, runId, tenantId: TENANTS[number % TENANTS.length] ?? TENANTS[0] };
     if (number % ROLLBACK_EVERY === 0) await rollBack(scope, report);
     else if (number % DUPLICATE_EVERY === 0) await publishTwice(scope, report);
-    // Two tenants take turns, so each of them gets every kind.
-    else await commit(scope, EFFECT_KINDS[Math.floor(number / TENANTS.length) % EFFECT_KINDS.length] ?? "mail", report);
+    // Two tenants take turns, so each of them gets every case.
+    else await commit(scope, caseOf(Math.floor(number / TENANTS.length)), report);
     yield report;
   }
   await publishDoomed({ database, runId, tenantId: TENANTS[0] }, report);
   yield report;
 }
 
-async function commit(scope: SampleScope, kind: EffectKind, report: TrafficReport): Promise<void> {
-  if (!isMessageKind(kind)) {
-    report.published += await changeRecord(scope, kind);
-    return;
-  }
-  const { database, runId, tenantId } = scope;
-  await database.prisma.$transaction(async (tx) => {
-    const key = await writeBusinessRow(tx, scope, kind, 1);
-    await publishOutboxEvent(tx, messageFor(kind, key, runId, tenantId));
+function caseOf(turn: number): SampleCase {
+  const found = SAMPLE_CASES[turn % SAMPLE_CASES.length];
+  if (found === undefined) throw new Error("expected the sample product to do something");
+  return found;
+}
+
+async function commit(scope: SampleScope, sample: SampleCase, report: TrafficReport): Promise<void> {
+  const key = randomUUID();
+  report.published += await scope.database.prisma.$transaction(async (tx) => {
+    await writeIntents(tx, scope, key, sample.effects, 1);
+    return sample.write(tx, scope, key);
   });
-  report.published += 1;
+  report.published += (await sample.follow?.(scope, key)) ?? 0;
 }
 
 /** The transaction fails after publishing: nothing of it may ever be seen. */
 async function rollBack(scope: SampleScope, report: TrafficReport): Promise<void> {
-  const { database, runId, tenantId } = scope;
-  const keyOf = Object.fromEntries(EFFECT_KINDS.map((kind) => [kind, randomUUID()])) as Record<EffectKind, string>;
+  const { prisma } = scope.database;
   const roll = new Error("the sample product changes its mind");
+  const keys = SAMPLE_CASES.map((sample) => ({ sample, key: randomUUID() }));
   try {
-    await database.prisma.$transaction(async (tx) => {
-      await writeBusinessRow(tx, scope, "mail", 1);
-      await publishOutboxEvents(
-        tx,
-        MESSAGE_KINDS.map((kind) => messageFor(kind, keyOf[kind], runId, tenantId)),
-      );
-      await writeRecords(tx, scope, keyOf);
+    await prisma.$transaction(async (tx) => {
+      for (const { sample, key } of keys) await sample.write(tx, scope, key);
       throw roll;
     });
   } catch (error) {
     if (error !== roll) throw error;
   }
-  for (const kind of EFFECT_KINDS) await writeIntent(database.prisma, { key: keyOf[kind], kind, expected: 0 }, scope);
+  for (const { sample, key } of keys) await writeIntents(prisma, scope, key, sample.effects, 0);
   report.rolledBack += 1;
 }
 
 /** A second transaction repeats the dispatch key, as a provider does that sends its webhook twice: the first event stands. */
 async function publishTwice(scope: SampleScope, report: TrafficReport): Promise<void> {
-  const { database, runId, tenantId } = scope;
   const dispatchKey = `provider:${randomUUID()}`;
   for (const expected of [1, 0]) {
-    await database.prisma.$transaction(async (tx) => {
-      const key = await writeBusinessRow(tx, scope, "notification", expected);
-      const { duplicate } = await publishOutboxEvent(tx, { ...messageFor("notification", key, runId, tenantId), dispatchKey });
+    await scope.database.prisma.$transaction(async (tx) => {
+      const key = randomUUID();
+      await writeIntents(tx, scope, key, ["notification-create"], expected);
+      const { duplicate } = await publishOutboxEvent(tx, { ...messageFor("notification", scope, key), dispatchKey });
       if (duplicate) report.duplicatesSuppressed += 1;
       else report.published += 1;
     });
@@ -89,20 +86,13 @@ async function publishTwice(scope: SampleScope, report: TrafficReport): Promise<
 async function publishDoomed(scope: SampleScope, report: TrafficReport): Promise<void> {
   const { database, runId, tenantId } = scope;
   await database.prisma.$transaction(async (tx) => {
-    const key = await writeBusinessRow(tx, scope, "mail", 0);
-    const mail = messageFor("mail", key, runId, tenantId);
+    const key = randomUUID();
+    await writeIntents(tx, scope, key, ["mail-render"], 1);
+    await writeIntents(tx, scope, key, ["email-send"], 0);
+    const mail = messageFor("mail", scope, key);
     await publishOutboxEvent(tx, { ...mail, payload: { ...mail.payload, to: DEAD_MAILBOX } });
     await publishOutboxEvent(tx, { tenantId, type: "unrouted.sample.event", payload: { key }, correlationId: runId });
   });
   report.published += 2;
   report.mustDie += 2;
-}
-
-async function writeBusinessRow(tx: PrismaTx, scope: SampleScope, kind: EffectKind, expected: number): Promise<string> {
-  const { runId, tenantId } = scope;
-  const id = randomUUID();
-  const key = randomUUID();
-  await tx.$executeRaw`INSERT INTO sample.subscription (id, "runId", "tenantId", plan, status) VALUES (${id}::uuid, ${runId}::uuid, ${tenantId}, 'pro', 'active')`;
-  await writeIntent(tx, { key, kind, expected }, scope);
-  return key;
 }

@@ -4,19 +4,19 @@ import { EFFECT_KINDS, type Intent, type Observed } from "../src/effect-kinds.ts
 
 const none = Object.fromEntries(EFFECT_KINDS.map((kind) => [kind, new Map()])) as unknown as Observed;
 const intents: Intent[] = [
-  { key: "a", kind: "mail", expected: 1 },
-  { key: "b", kind: "audit", expected: 0 },
+  { key: "a", kind: "email-send", expected: 1 },
+  { key: "b", kind: "audit-append", expected: 0 },
 ];
 
 test("an effect that is not there is missing, one that was never intended is doubled, and so is a second one", () => {
-  expect(compare(intents, none)).toMatchObject({ missing: ["mail a"], doubled: [] });
-  expect(compare(intents, { ...none, mail: new Map([["a", 1]]) })).toMatchObject({
-    effects: { mail: 1, audit: 0 },
+  expect(compare(intents, none)).toMatchObject({ missing: ["email-send a"], doubled: [] });
+  expect(compare(intents, { ...none, "email-send": new Map([["a", 1]]) })).toMatchObject({
+    effects: { "email-send": 1, "audit-append": 0 },
     missing: [],
     doubled: [],
   });
-  expect(compare(intents, { ...none, mail: new Map([["a", 2]]), audit: new Map([["b", 1]]) })).toMatchObject({
+  expect(compare(intents, { ...none, "email-send": new Map([["a", 2]]), "audit-append": new Map([["b", 1]]) })).toMatchObject({
     missing: [],
-    doubled: ["mail a", "audit b"],
+    doubled: ["email-send a", "audit-append b"],
   });
 });

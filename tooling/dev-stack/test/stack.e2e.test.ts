@@ -38,7 +38,15 @@ const WHOLE: Partial<Summary> = {
   rolledBack: 2,
   duplicatesSuppressed: 3,
   deadLettered: 2,
-  effects: { mail: 6, webhook: 6, notification: 9, audit: 6, "field-set": 6, opportunity: 5 },
+  effects: {
+    "mail-render": 7,
+    "email-send": 6,
+    "webhook-deliver": 6,
+    "notification-create": 9,
+    "audit-append": 6,
+    "field-sets": 6,
+    "opportunity-create": 5,
+  },
   missing: 0,
   doubled: 0,
 };
