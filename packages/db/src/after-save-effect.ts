@@ -1,3 +1,4 @@
+import type { EffectName } from "@toolctrl/foundation/consumers";
 import type { JsonValue } from "@toolctrl/foundation/json";
 import type { Prisma } from "./generated/client.ts";
 
@@ -28,6 +29,9 @@ export interface AfterSaveEffect {
   readonly on: readonly string[];
   run(tx: Prisma.TransactionClient, event: EffectEvent, signal?: AbortSignal): Promise<void>;
 }
+
+/** An effect of the product's own table of consumers. */
+export type NamedEffect<Name extends EffectName> = AfterSaveEffect & { readonly name: Name };
 
 /** The effects of an event type, in the order they were registered. */
 export type EffectsOf = (eventType: string) => readonly AfterSaveEffect[];

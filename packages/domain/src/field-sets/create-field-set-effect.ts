@@ -1,4 +1,4 @@
-import type { AfterSaveEffect } from "@toolctrl/db/after-save-effect";
+import type { NamedEffect } from "@toolctrl/db/after-save-effect";
 import { assignFields } from "./assign-fields.ts";
 import type { FieldSet } from "./field-set.ts";
 import { holdRows } from "./hold-rows.ts";
@@ -11,7 +11,7 @@ import { writeFields } from "./write-fields.ts";
  * A row that is gone gets no field, and a lookup of a row that is gone is set to nothing: both end like the event that came in time and
  * was followed by the deletion. A row that is being deleted fails the attempt with 55P03, a lock time-out like any other.
  */
-export function createFieldSetEffect(sets: readonly FieldSet[]): AfterSaveEffect {
+export function createFieldSetEffect(sets: readonly FieldSet[]): NamedEffect<"field-sets"> {
   return {
     name: "field-sets",
     on: ["record."],

@@ -1,4 +1,4 @@
-import type { AfterSaveEffect, EffectEvent } from "@toolctrl/db/after-save-effect";
+import type { EffectEvent, NamedEffect } from "@toolctrl/db/after-save-effect";
 import type { Prisma } from "@toolctrl/db/client";
 import { CodedError } from "@toolctrl/foundation/errors";
 import { leadConvertedSchema } from "@toolctrl/foundation/events";
@@ -12,7 +12,7 @@ import { lockLead } from "./lock-lead.ts";
  * The order of locks is lead, (other effects,) counter, so this effect is to be the last of its event. The lead's lock makes find and
  * insert one step, with or without the unique key; whoever finds one draws no number, and a number drawn falls back with the attempt.
  */
-export const opportunityCreate: AfterSaveEffect = {
+export const opportunityCreate: NamedEffect<"opportunity-create"> = {
   name: "opportunity-create",
   on: ["record.lead.converted"],
   async run(tx, event) {
