@@ -7,7 +7,8 @@ import type { Metrics } from "@toolctrl/runtime/metrics";
 import { createEmailSend } from "./email-send.ts";
 import type { WorkerMailEnv } from "./env.ts";
 import { createMailRender } from "./mail-render.ts";
-import { messageIdDomain, smtpServer } from "./settings.ts";
+import { createMarketingSync } from "./marketing-sync.ts";
+import { marketingProvider, messageIdDomain, smtpServer } from "./settings.ts";
 import { createWebhookDeliver } from "./webhook-deliver.ts";
 
 export interface ConsumerDeps {
@@ -43,6 +44,15 @@ export function createConsumers(env: WorkerMailEnv, deps: ConsumerDeps): Partial
       maxAttempts: env.WEBHOOK_MAX_ATTEMPTS,
       backoffMs: env.WEBHOOK_BACKOFF_MS,
       maxRetryAfterMs: env.WEBHOOK_RETRY_AFTER_MAX_SECONDS * 1000,
+    }),
+    "marketing-sync": createMarketingSync({
+      ...deps,
+      provider: marketingProvider(env),
+      concurrency: env.MARKETING_CONCURRENCY,
+      deadlineMs: env.MARKETING_DEADLINE_MS,
+      maxAttempts: env.MARKETING_MAX_ATTEMPTS,
+      backoffMs: env.MARKETING_BACKOFF_MS,
+      maxRetryAfterMs: env.MARKETING_RETRY_AFTER_MAX_SECONDS * 1000,
     }),
   };
 }

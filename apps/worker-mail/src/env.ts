@@ -1,4 +1,15 @@
-import { integer, lessThan, loadEnv, optionalChoice, optionalText, text, url, workerEnv, type EnvRule } from "@toolctrl/runtime/env";
+import {
+  integer,
+  lessThan,
+  loadEnv,
+  optionalChoice,
+  optionalText,
+  optionalUrl,
+  text,
+  url,
+  workerEnv,
+  type EnvRule,
+} from "@toolctrl/runtime/env";
 import { workerShape } from "@toolctrl/worker/env";
 import { RETRY_HORIZON_RULE } from "@toolctrl/worker/settings";
 import { z } from "zod";
@@ -56,6 +67,36 @@ export const mailEnv = {
     about: "Longest time (ms) of one request to an endpoint; less than OUTBOX_CLAIM_TTL_MS",
   }),
   WEBHOOK_CONCURRENCY: integer({ min: 1, max: 1000, fallback: 10, about: "Events delivered at the same time" }),
+  MARKETING_PROVIDER_URL: optionalUrl({
+    protocols: ["https:", "http:"],
+    about:
+      "Marketing provider; contacts are put below it, at `contacts/<id>`. Unset keeps contacts here and tells nobody. https in production",
+  }),
+  MARKETING_PROVIDER_TOKEN: optionalText({
+    pattern: /^[\x21-\x7e]{1,2000}$/,
+    accepts: "a token of printable characters",
+    about: "What the provider knows us by (`Authorization: Bearer`); set if and only if `MARKETING_PROVIDER_URL` is",
+  }),
+  MARKETING_MAX_ATTEMPTS: integer({ min: 1, max: 20, fallback: 8, about: "Tries at telling the provider before an event is dead" }),
+  MARKETING_BACKOFF_MS: integer({
+    min: 1,
+    max: 60 * 60 * 1000,
+    fallback: 5000,
+    about: "Wait (ms) before the second try at the provider; doubles with each, up to an hour",
+  }),
+  MARKETING_RETRY_AFTER_MAX_SECONDS: integer({
+    min: 0,
+    max: 24 * 60 * 60,
+    fallback: 3600,
+    about: "Most (s) that the provider's Retry-After can ask for",
+  }),
+  MARKETING_DEADLINE_MS: integer({
+    min: 100,
+    max: 10 * 60 * 1000,
+    fallback: 15_000,
+    about: "Longest time (ms) of one request to the provider; less than OUTBOX_CLAIM_TTL_MS",
+  }),
+  MARKETING_CONCURRENCY: integer({ min: 1, max: 1000, fallback: 10, about: "Marketing events handled at the same time" }),
 };
 
 /** What worker-mail reads from its environment; docs/reference/env.md lists it. */
@@ -65,8 +106,23 @@ export const workerMailEnv = z.object({ ...workerShape, ...workerEnv("mail"), ..
 const RULES: readonly EnvRule[] = [
   lessThan("MAIL_SEND_DEADLINE_MS", "OUTBOX_CLAIM_TTL_MS"),
   lessThan("WEBHOOK_DEADLINE_MS", "OUTBOX_CLAIM_TTL_MS"),
+  lessThan("MARKETING_DEADLINE_MS", "OUTBOX_CLAIM_TTL_MS"),
+  {
+    // A missing token would turn every event into a dead one, and one that is sent in the clear is everybody's.
+    names: ["NODE_ENV", "MARKETING_PROVIDER_URL", "MARKETING_PROVIDER_TOKEN"],
+    check: (values) => checkProvider(values["MARKETING_PROVIDER_URL"], values["MARKETING_PROVIDER_TOKEN"], values["NODE_ENV"]),
+  },
   RETRY_HORIZON_RULE,
 ];
+
+function checkProvider(url: unknown, token: unknown, nodeEnv: unknown): string | null {
+  if (typeof url !== "string") return token === undefined ? null : "MARKETING_PROVIDER_TOKEN: expected none without MARKETING_PROVIDER_URL";
+  if (token === undefined) return "MARKETING_PROVIDER_TOKEN: expected a value with MARKETING_PROVIDER_URL, got none";
+  const { protocol, username, password } = new URL(url);
+  if (username !== "" || password !== "") return "MARKETING_PROVIDER_URL: expected no user and no password in it";
+  if (protocol === "http:" && nodeEnv === "production") return "MARKETING_PROVIDER_URL: expected https with NODE_ENV=production, got http";
+  return null;
+}
 
 export type WorkerMailEnv = z.output<typeof workerMailEnv>;
 

@@ -1,4 +1,5 @@
 import type { WorkerMailEnv } from "./env.ts";
+import type { MarketingProvider } from "./marketing/contact-request.ts";
 import type { SmtpServer } from "./smtp/send-mail.ts";
 
 /** The mail server of `SMTP_URL`. A password never leaves unencrypted unless `SMTP_TLS` says so. */
@@ -19,4 +20,10 @@ export function smtpServer(env: WorkerMailEnv): SmtpServer {
 /** Right half of the Message-IDs. */
 export function messageIdDomain(env: WorkerMailEnv): string {
   return env.MAIL_MESSAGE_ID_DOMAIN ?? env.MAIL_FROM.slice(env.MAIL_FROM.lastIndexOf("@") + 1);
+}
+
+/** The marketing provider; null where there is none. */
+export function marketingProvider(env: WorkerMailEnv): MarketingProvider | null {
+  const { MARKETING_PROVIDER_URL: url, MARKETING_PROVIDER_TOKEN: token } = env;
+  return url === undefined || token === undefined ? null : { url, token };
 }

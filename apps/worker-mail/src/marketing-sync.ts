@@ -1,0 +1,69 @@
+import type { Delivery, NamedConsumer } from "@toolctrl/consumer/define";
+import { concludeIntents, isFailure, isOpen, type CallDeps } from "@toolctrl/consumer/external-call";
+import { listIntents, reopenIntent, type Intent } from "@toolctrl/consumer/intents";
+import { transaction } from "@toolctrl/db/client";
+import { errorCodeOf } from "@toolctrl/foundation/errors";
+import type { JobOutcome } from "@toolctrl/queue/port";
+import type { MarketingProvider } from "./marketing/contact-request.ts";
+import { keepContact } from "./marketing/keep-contact.ts";
+import { MARKETING_SYNC, MARKETING_TERMS, tellProvider } from "./marketing/tell-provider.ts";
+
+export interface MarketingSyncDeps extends CallDeps {
+  /** Null keeps contacts and tells nobody. */
+  readonly provider: MarketingProvider | null;
+  readonly concurrency: number;
+}
+
+const LOCK_NOT_AVAILABLE = "55P03";
+const SNOOZE_MS = 1000;
+
+/**
+ * Keeps the marketing contact of an event's address, and tells the provider of it by an HTTP call of its own.
+ *
+ * Contact and intent are written in one transaction; the request is made from the contact in the transaction that begins the call. An event
+ * that a younger one has overtaken tells nothing, and of one contact one call runs at a time: the provider ends with the newest state.
+ */
+export function createMarketingSync(deps: MarketingSyncDeps): NamedConsumer<typeof MARKETING_SYNC> {
+  return {
+    name: MARKETING_SYNC,
+    queue: "outbox.marketing",
+    concurrency: deps.concurrency,
+    async handle(delivery) {
+      try {
+        return await syncContact(delivery, deps);
+      } catch (error) {
+        if (errorCodeOf(error) !== LOCK_NOT_AVAILABLE) throw error;
+        // Somebody else held the contact: that says nothing about this event.
+        return { kind: "snooze", untilMs: Date.now() + SNOOZE_MS };
+      }
+    },
+  };
+}
+
+async function syncContact(delivery: Delivery, deps: MarketingSyncDeps): Promise<JobOutcome> {
+  const { provider } = deps;
+  const intent = await transaction(deps.pool, (tx) => keepContact(tx, delivery, { tells: provider !== null }));
+  if (provider === null) return { kind: "done", result: { provider: "none" } };
+  if (intent === null) return { kind: "done", result: { provider: "nothing to tell" } };
+  if (isFailure(intent, MARKETING_TERMS.codes)) await reopen(delivery, intent, deps);
+  const [due] = await intentsOf(delivery, deps);
+  if (due !== undefined && isOpen(due) && due.waitMs <= 0) await tellProvider(delivery, due, provider, deps);
+  const intents = await intentsOf(delivery, deps);
+  const outcome = concludeIntents(intents, MARKETING_TERMS, deps);
+  if (outcome.kind !== "done") return outcome;
+  return { kind: "done", result: { provider: intents.some(({ attempts }) => attempts > 0) ? "told" : "nothing to tell" } };
+}
+
+/** Only a requeue finds a call that has failed for good: its job was dead. */
+async function reopen(delivery: Delivery, intent: Intent, deps: MarketingSyncDeps): Promise<void> {
+  await reopenIntent(deps.pool, intent.id);
+  const { target: contactId, attempts, unknowns } = intent;
+  deps.log.info(
+    { eventId: delivery.eventId, contactId, attempts, unknowns },
+    "a dead marketing event was requeued; the provider is told again",
+  );
+}
+
+function intentsOf({ eventId, tenantId, effectEpoch }: Delivery, deps: MarketingSyncDeps): Promise<Intent[]> {
+  return listIntents(deps.pool, { eventId, tenantId, effectEpoch, consumer: MARKETING_SYNC });
+}
