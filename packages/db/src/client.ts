@@ -6,6 +6,7 @@ import { PrismaClient } from "./generated/client.ts";
 import type { DatabaseLog } from "./log.ts";
 import { createPool, type BoundedPool } from "./pool.ts";
 import { CONNECTION_LIMITS, type ConnectionLimits } from "./pool-config.ts";
+import { setPublishHint } from "./publish-hint.ts";
 import { PREPARED_PUBLISH_STATEMENTS } from "./publish-statements.ts";
 import { createWakeupSender } from "./wakeup-sender.ts";
 
@@ -28,7 +29,7 @@ export interface DatabaseOptions {
   readonly poolMax: number;
   /** Name of the process in pg_stat_activity. */
   readonly app: string;
-  /** Whether commits with events send a hint to the drainers. Default true. */
+  /** Whether commits with events, Prisma's and those of `transaction` on the pool, send a hint to the drainers. Default true. */
   readonly wakeup?: boolean | undefined;
   readonly log?: DatabaseLog | undefined;
 }
@@ -57,7 +58,9 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
   const pool = createPool({ url, max: options.poolMax, app, log });
   const { direct } = await checkedSession(pool);
   const wakeup = options.wakeup === false ? undefined : createWakeupSender({ url: options.directUrl ?? url, app, log });
-  const adapter = withCommitHook(new PrismaPg(pool, direct ? { statementNameGenerator } : {}), () => wakeup?.request());
+  const hint = (): void => wakeup?.request();
+  setPublishHint(pool, hint);
+  const adapter = withCommitHook(new PrismaPg(pool, direct ? { statementNameGenerator } : {}), hint);
   const prisma = new PrismaClient({ adapter, transactionOptions: PRISMA_TRANSACTION_LIMITS });
   let closing: Promise<void> | undefined;
   return {

@@ -8,6 +8,7 @@ import type {
   Transaction,
   TransactionOptions,
 } from "@prisma/driver-adapter-utils";
+import { insertsOutboxEvent } from "./publish-hint.ts";
 import { transactionAborted } from "./transaction-aborted.ts";
 
 /**
@@ -142,8 +143,4 @@ class HookedTransaction implements Transaction {
       throw transactionAborted(cause);
     }
   }
-}
-
-function insertsOutboxEvent(sql: string): boolean {
-  return sql.includes('"OutboxEvent"') && /\binsert\s+into\s+(?:"\w+"\.)?"OutboxEvent"/i.test(sql);
 }

@@ -1,9 +1,11 @@
 import type pg from "pg";
+import { hintPublished, insertsOutboxEvent } from "./publish-hint.ts";
 import type { Queryable } from "./sql.ts";
 import { transactionAborted } from "./transaction-aborted.ts";
 
 /**
  * Runs `fn` in a transaction of raw SQL on one connection: commits when it returns, rolls back when it throws.
+ * After a commit that published, the drainers are hinted, as after one of Prisma's.
  *
  * @throws what `fn` throws; `DB.POOL_TIMEOUT` when no connection comes free; `DB.TRANSACTION_ABORTED` when the commit became a
  * rollback, because a statement had failed and its error was swallowed.
@@ -13,9 +15,11 @@ export async function transaction<T>(pool: pg.Pool, fn: (tx: Queryable) => Promi
   let broken: Error | undefined;
   try {
     await client.query("BEGIN");
-    const result = await fn(client);
+    const tx = new WatchedTransaction(client);
+    const result = await fn(tx);
     const { command } = await client.query("COMMIT");
     if (command !== "COMMIT") throw transactionAborted();
+    if (tx.published) hintPublished(pool);
     return result;
   } catch (error) {
     await client.query("ROLLBACK").catch((cause: unknown) => {
@@ -25,5 +29,21 @@ export async function transaction<T>(pool: pg.Pool, fn: (tx: Queryable) => Promi
     throw error;
   } finally {
     client.release(broken);
+  }
+}
+
+/** Runs statements and notices when one publishes. */
+class WatchedTransaction implements Queryable {
+  readonly #client: pg.PoolClient;
+  published = false;
+
+  constructor(client: pg.PoolClient) {
+    this.#client = client;
+  }
+
+  async query<Row extends pg.QueryResultRow>(text: string, values?: unknown[]): Promise<pg.QueryResult<Row>> {
+    const result = await this.#client.query<Row>(text, values);
+    this.published ||= insertsOutboxEvent(text);
+    return result;
   }
 }

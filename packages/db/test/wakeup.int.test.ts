@@ -2,8 +2,8 @@ import { waitFor } from "@toolctrl/testkit/wait";
 import { startPostgres } from "@toolctrl/testkit/postgres-server";
 import pg from "pg";
 import { expect, onTestFinished, test } from "vitest";
-import { createDatabase } from "../src/client.ts";
-import { publishOutboxEvent } from "../src/outbox.ts";
+import { createDatabase, transaction } from "../src/client.ts";
+import { outboxTransactionOf, publishOutboxEvent, publishOutboxEvents, type OutboxTransaction } from "../src/outbox.ts";
 import { createWakeupSender, listenForWakeups, sendWakeup, WAKEUP_CHANNEL } from "../src/wakeup.ts";
 import { openDatabase, rejection, rowsOf, TENANT } from "./support.ts";
 
@@ -53,6 +53,29 @@ test("no hint goes out for a rollback, for other writes, or with the switch off"
   // Closing waits for hints under way; what has not come now never comes.
   await Promise.all([on.close(), off.close()]);
   expect(await hints.count()).toBe(0);
+});
+
+test("a commit of raw SQL that published sends a hint, however the events were written; one that did not, or was rolled back, sends none", async () => {
+  const db = await openDatabase({ wakeup: true });
+  const hints = await countHints(db.url);
+  await transaction(db.pool, (tx) => tx.query(`UPDATE "OutboxEvent" SET "attempts" = 0`));
+  const undone = transaction(db.pool, async (tx) => {
+    await publishOutboxEvent(outboxTransactionOf(tx), event);
+    throw new Error("rolled back");
+  });
+  await rejection(undone);
+  const publishing: Array<(tx: OutboxTransaction) => Promise<unknown>> = [
+    (tx) => publishOutboxEvent(tx, event),
+    (tx) => publishOutboxEvents(tx, [event, event]),
+  ];
+  for (const publish of publishing) {
+    const before = await hints.count();
+    await transaction(db.pool, (tx) => publish(outboxTransactionOf(tx)));
+    await waitFor(async () => (await hints.count()) > before, { what: "the hint" });
+  }
+  // Closing waits for hints under way: one that nobody should have asked for would be among them.
+  await db.close();
+  expect(await hints.count()).toBe(2);
 });
 
 test("a burst of commits shares hints", async () => {
