@@ -4,9 +4,14 @@ import type { QueueBackend } from "@toolctrl/queue/port";
 import type { GuardedHttp } from "@toolctrl/runtime/guarded-http";
 import type { Logger } from "@toolctrl/runtime/logger";
 import type { Metrics } from "@toolctrl/runtime/metrics";
+import { createAiCostConsumer } from "./consumers/create-ai-cost-consumer.ts";
 import { createAuditConsumer } from "./consumers/create-audit-consumer.ts";
+import { createFormRouteConsumer } from "./consumers/create-form-route-consumer.ts";
 import { createNotificationConsumer } from "./consumers/create-notification-consumer.ts";
+import { createRagConsumer } from "./consumers/create-rag-consumer.ts";
+import { createSearchConsumer } from "./consumers/create-search-consumer.ts";
 import type { WorkerGeneralEnv } from "./env.ts";
+import { openEmbeddings } from "./open-embeddings.ts";
 
 export interface ConsumerDeps {
   readonly pool: Database["pool"];
@@ -17,9 +22,18 @@ export interface ConsumerDeps {
 }
 
 /** The consumers of this app, by name: exactly those of its queues. */
-export function createConsumers(_env: WorkerGeneralEnv, deps: ConsumerDeps): Partial<ConsumersOf<"general">> {
+export function createConsumers(env: WorkerGeneralEnv, deps: ConsumerDeps): Partial<ConsumersOf<"general">> {
   return {
     "notification-create": createNotificationConsumer(deps),
     "audit-append": createAuditConsumer(deps),
+    "search-index": createSearchConsumer(deps),
+    "rag-index": createRagConsumer({
+      ...deps,
+      embeddings: openEmbeddings(env, deps.http),
+      sizes: { maxCharacters: env.RAG_CHUNK_CHARACTERS, overlapCharacters: env.RAG_CHUNK_OVERLAP },
+      concurrency: env.RAG_CONCURRENCY,
+    }),
+    "ai-cost-record": createAiCostConsumer(deps),
+    "form-route": createFormRouteConsumer(deps),
   };
 }

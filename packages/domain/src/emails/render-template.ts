@@ -47,6 +47,25 @@ export function renderTemplate(template: string, data: JsonObject, options: { fi
   return output;
 }
 
+/**
+ * Checks a template without rendering it.
+ * @returns what it asks of its data, as paths: `{{ data.name }}` is `["data", "name"]`; a part that is computed ends its path
+ * @throws CodedError `MAIL.TEMPLATE` naming the field, when it does not parse
+ */
+export function checkTemplate(template: string, field: string): string[][] {
+  try {
+    const segments = text.globalVariableSegmentsSync(template, { partials: false });
+    return segments.map((path) => {
+      const end = path.findIndex((segment) => typeof segment !== "string");
+      return path.slice(0, end === -1 ? path.length : end).map(String);
+    });
+  } catch (cause) {
+    throw new CodedError("MAIL.TEMPLATE", `expected the template of ${field} to parse, got: ${describeError(cause, 300)}`, {
+      facts: { field },
+    });
+  }
+}
+
 /** A copy without prototypes, and without the one key whose assignment would set one. */
 function inert(value: JsonObject): JsonObject;
 function inert(value: JsonValue): JsonValue;
