@@ -20,7 +20,14 @@ export interface HeadClaimer {
 }
 
 /** Claims for all loops of a process: they share the place where the search goes on, so that none starves a tenant or a record. */
-export function createHeadClaimer(deps: { pool: Queryable; leaseMs: number; metrics: Metrics; log: Logger }): HeadClaimer {
+export function createHeadClaimer(deps: {
+  pool: Queryable;
+  leaseMs: number;
+  /** Told of a tenant whose oldest due events fill the window, and none of them could be claimed. */
+  clearWindow?: (tenantId: string) => Promise<void>;
+  metrics: Metrics;
+  log: Logger;
+}): HeadClaimer {
   const { pool, leaseMs, metrics, log } = deps;
   const places = new Map<string, string>();
   let afterTenant = "";
@@ -51,6 +58,7 @@ export function createHeadClaimer(deps: { pool: Queryable; leaseMs: number; metr
         return result.event;
       }
       if (!result.more) return null;
+      if (result.cursor.key !== null) await deps.clearWindow?.(result.cursor.tenant);
     }
     return null;
   }

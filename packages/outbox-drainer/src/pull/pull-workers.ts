@@ -3,6 +3,8 @@ import { withDeadline } from "@toolctrl/runtime/deadline";
 import { createAttempts, type Attempts, type AttemptsDeps, type AttemptSettings } from "../attempt/attempts.ts";
 import type { Settled } from "../attempt/settled.ts";
 import type { ClaimedEvent } from "../claimed-event.ts";
+import { createEventHolder } from "../held/event-holder.ts";
+import { createHoldOf, NOTHING_HELD, type HeldBy } from "../held/hold.ts";
 import { createSettlementReport, emptyTally } from "../settlement-report.ts";
 import { createExpiredReleaser } from "./expired-releaser.ts";
 import { createHeadClaimer } from "./head-claimer.ts";
@@ -22,6 +24,8 @@ export interface PullWorkersDeps extends AttemptsDeps {
   readonly settings: PullSettings;
   /** The process's attempts, where both drainers share them; without it the workers make and close their own. */
   readonly attempts?: Attempts;
+  /** Which routes are held; none by default. */
+  readonly heldBy?: HeldBy;
 }
 
 /** Independent loops, each: find an eligible event, claim it, run its attempt. No dispatcher above them, no barrier between them. */
@@ -40,7 +44,8 @@ export function createPullWorkers(deps: PullWorkersDeps): PullWorkers {
   const { database, settings, metrics, log } = deps;
   const { pool } = database;
   const attempts = deps.attempts ?? createAttempts(deps);
-  const claimer = createHeadClaimer({ pool, leaseMs: settings.leaseMs, metrics, log });
+  const holder = createEventHolder({ pool, holdOf: createHoldOf(deps.router, deps.heldBy ?? NOTHING_HELD), log });
+  const claimer = createHeadClaimer({ pool, leaseMs: settings.leaseMs, clearWindow: holder.clearWindow, metrics, log });
   const idle = createIdleLine(settings.intervalMs);
   const report = createSettlementReport({ metrics, log });
   const expired = createExpiredReleaser({
@@ -59,7 +64,8 @@ export function createPullWorkers(deps: PullWorkersDeps): PullWorkers {
   }
 
   async function attempt(event: ClaimedEvent): Promise<Settled> {
-    const settled = await attempts.run(event);
+    const hold = holder.holdOf(event.eventType);
+    const settled = hold === null ? await attempts.run(event) : await holder.hold(event, hold);
     reportOne(settled);
     return settled;
   }

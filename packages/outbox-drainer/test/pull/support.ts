@@ -9,6 +9,7 @@ import { createMetrics } from "@toolctrl/runtime/metrics";
 import { onTestFinished } from "vitest";
 import { createAttempts, type Attempts } from "../../src/attempts.ts";
 import type { ClaimedEvent } from "../../src/claimed-event.ts";
+import type { HeldBy } from "../../src/held.ts";
 import { claimHead, type HeadRequest } from "../../src/pull/claim-head.ts";
 import { createPullWorkers, type PullSettings, type PullWorkers } from "../../src/pull-workers.ts";
 import { insertEvents, openDatabase } from "../support.ts";
@@ -37,6 +38,7 @@ interface Overrides {
   readonly routes?: readonly RouteRule[];
   readonly backend?: Pick<QueueBackend, "addAll">;
   readonly log?: Logger;
+  readonly heldBy?: HeldBy;
 }
 
 function depsOf(database: Database, effects: readonly AfterSaveEffect[], overrides: Overrides) {
@@ -50,6 +52,7 @@ function depsOf(database: Database, effects: readonly AfterSaveEffect[], overrid
     metrics: createMetrics({ processMetrics: false }),
     alerts: createAlerts({ app: "test", log }),
     log,
+    ...(overrides.heldBy === undefined ? {} : { heldBy: overrides.heldBy }),
   };
 }
 
