@@ -1,7 +1,7 @@
 import type { Delivery, NamedConsumer } from "@toolctrl/consumer/define";
 import { concludeIntents, isFailure, isOpen, runBounded, type CallDeps } from "@toolctrl/consumer/external-call";
 import { insertIntents, listIntents, reopenIntent, type Intent } from "@toolctrl/consumer/intents";
-import { findSubscribedEndpoints } from "@toolctrl/domain/webhook-endpoints";
+import { findSubscribedEndpoints, webhookBody } from "@toolctrl/domain/webhook-endpoints";
 import { CodedError } from "@toolctrl/foundation/errors";
 import { webhookMessageSchema } from "@toolctrl/foundation/events";
 import { z } from "zod";
@@ -72,11 +72,10 @@ function webhookIdOf({ eventId, effectEpoch }: Delivery): string {
   return effectEpoch === 0 ? eventId : `${eventId}-${effectEpoch}`;
 }
 
-/** The bytes that are signed and sent: the Standard Webhooks form, with the time the event was published. */
 function bodyOf(delivery: Delivery): Buffer {
   const parsed = webhookMessageSchema.safeParse(delivery.payload);
   if (!parsed.success) {
     throw new CodedError("RECEIVER.PAYLOAD", `expected the payload to be a JSON object, got:\n${z.prettifyError(parsed.error)}`);
   }
-  return Buffer.from(JSON.stringify({ type: delivery.type, timestamp: delivery.envelope.createdAt, data: delivery.payload }), "utf8");
+  return webhookBody({ type: delivery.type, createdAt: delivery.envelope.createdAt, data: parsed.data });
 }

@@ -10,4 +10,5 @@ export {
 export { enableWebhookEndpoint, listWebhookEndpoints, type WebhookEndpointView } from "./webhook-endpoints/list-webhook-endpoints.ts";
 export { rotateWebhookSecret, type SecretRotation } from "./webhook-endpoints/rotate-webhook-secret.ts";
 export { signWebhook } from "./webhook-endpoints/sign-webhook.ts";
+export { webhookBody } from "./webhook-endpoints/webhook-body.ts";
 export { verifyWebhook, type WebhookToVerify } from "./webhook-endpoints/verify-webhook.ts";

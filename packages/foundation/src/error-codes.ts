@@ -100,6 +100,26 @@ export const ERROR_CODES = {
   "MARKETING.FAILED": { retry: true, fix: "The provider did not take the contact; it is told again with backoff." },
   "MARKETING.OUTCOME_UNKNOWN": { retry: true, fix: "The provider's answer was lost; the call is repeated with the same Idempotency-Key." },
   "MARKETING.GONE": { retry: false, fix: "The provider has erased the contact and takes it no more; nothing is left to do." },
+  "PLUGIN.ARGUMENT": { retry: false, fix: "Correct the named argument." },
+  "PLUGIN.REJECTED": { retry: false, fix: "The plugin refused for good; correct it, then requeue the event." },
+  "PLUGIN.FAILED": { retry: true, fix: "The plugin did not take the hook; it is called again with backoff." },
+  "PLUGIN.TIMEOUT": {
+    retry: true,
+    fix: "Make the function shorter, or raise PLUGIN_DEADLINE_MS; nothing of it was saved, it is run again with backoff.",
+  },
+  "PLUGIN.OUTCOME_UNKNOWN": { retry: true, fix: "The plugin's answer was lost; the call is repeated with the same webhook-id." },
+  "PLUGIN.GONE": {
+    retry: false,
+    fix: "The plugin answered 410, or its subscription was deleted or disabled; enable it again, then replay the event.",
+  },
+  "PLUGIN.SECRET": {
+    retry: false,
+    fix: "Set PLUGIN_SECRETS_KEY of worker-general to the key that the subscription's secret was stored with, then requeue the event.",
+  },
+  "PLUGIN.UNKNOWN_FUNCTION": {
+    retry: false,
+    fix: "Deploy a worker-general that registers the function, or correct the subscription; then requeue the event.",
+  },
   "AUDIT.CHAIN_BROKEN": { retry: false, fix: "An audit row was changed or removed; compare with a backup from before the named sequence." },
   "ROW.ARGUMENT": { retry: false, fix: "Correct the named argument." },
   "ROW.NOT_FOUND": { retry: false, fix: "Check the id: the row is not there, or was deleted meanwhile." },

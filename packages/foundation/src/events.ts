@@ -4,6 +4,7 @@ import { CodedError } from "./errors.ts";
 import { formSubmissionReceivedSchema, formSubmittedWebhookSchema } from "./events/forms.ts";
 import { marketingLeadSyncSchema, marketingLeadUnsubscribeSchema, marketingLeadUpsertSchema } from "./events/marketing.ts";
 import type { JsonObject, JsonValue } from "./json.ts";
+import { pluginCapabilityUseSchema, pluginHookSchema } from "./events/plugins.ts";
 import { listSchemaProblems } from "./schema-problems.ts";
 
 export { formSubmissionReceivedSchema, formSubmittedWebhookSchema } from "./events/forms.ts";
@@ -12,6 +13,7 @@ export { marketingLeadSyncSchema, marketingLeadUnsubscribeSchema, marketingLeadU
 const address = z.string().min(3).max(320);
 
 /** A mail, rendered from a Liquid template by the consumer `mail-render` and sent by `email-send`. The descriptions are for the docs. */
+export { pluginCapabilityUseSchema, pluginHookSchema, pluginNameSchema } from "./events/plugins.ts";
 export const mailMessageSchema = z
   .strictObject({
     to: z.union([address, z.array(address).min(1).max(50)]).describe("Each entry is exactly one plain address"),
@@ -88,6 +90,8 @@ export interface OutboxEventDefinition {
   readonly type: string;
   readonly version: number;
   readonly schema: z.ZodType;
+  "plugin.hook.fired": JsonObject;
+  "plugin.capability-use.recorded": z.input<typeof pluginCapabilityUseSchema>;
   /** Whether the tenant may see events of this type (in webhooks, exports). */
   readonly tenantVisible: boolean;
   /** Paths of personal data, for logs and deletion. */
@@ -156,3 +160,5 @@ registerOutboxEvent("webhook.form.submitted", { schema: formSubmittedWebhookSche
 registerOutboxEvent("marketing.lead.upsert", { schema: marketingLeadUpsertSchema, pii: ["email", "name", "attributes"] });
 registerOutboxEvent("marketing.lead.unsubscribe", { schema: marketingLeadUnsubscribeSchema, pii: ["email", "reason"] });
 registerOutboxEvent("marketing.lead.sync", { schema: marketingLeadSyncSchema, pii: ["email"] });
+registerOutboxEvent("plugin.hook.fired", { schema: pluginHookSchema, tenantVisible: true });
+registerOutboxEvent("plugin.capability-use.recorded", { schema: pluginCapabilityUseSchema, tenantVisible: true });

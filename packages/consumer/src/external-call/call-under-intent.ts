@@ -1,6 +1,6 @@
 import { transaction } from "@toolctrl/db/client";
 import type { Queryable } from "@toolctrl/db/sql";
-import { assertNever, CodedError } from "@toolctrl/foundation/errors";
+import { isCodedError } from "@toolctrl/foundation/errors";
 import { uuidv7 } from "uuidv7";
 import type { Delivery } from "../define.ts";
 import {
@@ -12,12 +12,10 @@ import {
   postponeIntent,
   settleIntentUncalled,
   type Intent,
-  type IntentEnd,
 } from "../intents.ts";
-import type { CallDeps, CallPolicy, CallRequest, CallTerms, ExternalCall, Verdict } from "./external-call.ts";
+import { endOfTry } from "./end-of-try.ts";
+import type { CallDeps, CallRequest, CallTerms, ExternalCall, Verdict } from "./external-call.ts";
 import { judgeAnswer, judgeError } from "./judge-answer.ts";
-
-const MAX_BACKOFF_MS = 60 * 60 * 1000;
 
 /**
  * One try at an HTTP call that cannot be taken back, under its intent: whatever comes of it is written there.
@@ -47,7 +45,7 @@ async function takeOver(intent: Intent, terms: CallTerms, deps: CallDeps): Promi
 async function begin(tx: Queryable, intent: Intent, token: string, call: ExternalCall): Promise<CallRequest | null> {
   await holdIntent(tx, intent.id);
   const prepared = await call.prepare(tx);
-  if (prepared instanceof CodedError) {
+  if (isCodedError(prepared)) {
     const end = { state: "failed", error: prepared } as const;
     await settleIntentUncalled(tx, intent.id, end);
     await call.onSettle?.(tx, { kind: "permanent", error: prepared }, end);
@@ -75,7 +73,7 @@ type Try = { readonly intent: Intent; readonly token: string; readonly verdict: 
 async function settle(delivery: Delivery, { intent, token, verdict }: Try, call: ExternalCall, deps: CallDeps): Promise<void> {
   const { consumer } = call.terms;
   const attempt = intent.attempts + 1;
-  const end = endOf(verdict, attempt, deps);
+  const end = endOfTry(verdict, attempt, deps);
   const ours = await transaction(deps.pool, async (tx) => {
     const ended = await endIntent(tx, intent.id, token, end);
     if (ended) await call.onSettle?.(tx, verdict, end);
@@ -88,23 +86,4 @@ async function settle(delivery: Delivery, { intent, token, verdict }: Try, call:
     deps.log.info({ ...facts, err: verdict.error }, "call not accepted");
   }
   if (!ours) throw intentLost(intent.id, "to be ours at the end of the try");
-}
-
-function endOf(verdict: Verdict, attempts: number, policy: CallPolicy): IntentEnd {
-  switch (verdict.kind) {
-    case "accepted":
-      return { state: "sent" };
-    case "gone":
-    case "permanent":
-      return { state: "failed", error: verdict.error };
-    case "retry": {
-      const { error, unknown } = verdict;
-      if (attempts >= policy.maxAttempts) return { state: "failed", error, unknown };
-      // Peers that fell over together must not all be called again in the same instant.
-      const backoffMs = Math.min(policy.backoffMs * 2 ** (attempts - 1), MAX_BACKOFF_MS) * (1 + Math.random() / 10);
-      return { state: unknown ? "unknown" : "pending", error, waitMs: Math.max(backoffMs, verdict.askedMs ?? 0) };
-    }
-    default:
-      return assertNever(verdict);
-  }
 }

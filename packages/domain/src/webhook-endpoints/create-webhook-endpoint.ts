@@ -1,6 +1,7 @@
 import type { Prisma } from "@toolctrl/db/client";
-import { CodedError } from "@toolctrl/foundation/errors";
 import { uuidv7 } from "uuidv7";
+import { checkEndpointUrl } from "./check-endpoint-url.ts";
+import { checkEventPrefix } from "./event-prefixes.ts";
 import { sealSecret } from "./secret-box.ts";
 import { assertWebhookSecret, createWebhookSecret } from "./webhook-secret.ts";
 
@@ -30,26 +31,10 @@ export async function createWebhookEndpoint(
     data: {
       id,
       tenantId: endpoint.tenantId,
-      url: checkUrl(endpoint.url),
-      eventPrefixes: endpoint.eventPrefixes.map(checkPrefix),
+      url: checkEndpointUrl(endpoint.url),
+      eventPrefixes: endpoint.eventPrefixes.map(checkEventPrefix),
       secrets: [sealSecret(secret, id, endpoint.secretsKey)],
     },
   });
   return { id, secret };
-}
-
-function checkUrl(text: string): string {
-  const url = URL.canParse(text) ? new URL(text) : null;
-  const plain = url !== null && (url.protocol === "https:" || url.protocol === "http:") && url.username === "" && url.password === "";
-  if (!plain) throw new CodedError("HTTP.BAD_URL", "expected an absolute http(s) URL without credentials, got another text");
-  return url.href;
-}
-
-function checkPrefix(prefix: string): string {
-  const bare = prefix.endsWith(".") ? prefix.slice(0, -1) : prefix;
-  if (/^[a-z][a-z0-9]*(?:-[a-z0-9]+)*(?:\.[a-z0-9]+(?:-[a-z0-9]+)*)*$/.test(bare)) return bare;
-  throw new CodedError(
-    "PUBLISH.EVENT_TYPE",
-    `expected an event prefix of lowercase, dot-separated segments, got ${JSON.stringify(prefix.slice(0, 80))}`,
-  );
 }

@@ -1,5 +1,6 @@
 import type { Queryable } from "@toolctrl/db/sql";
 import { z } from "zod";
+import { takesEventType } from "./event-prefixes.ts";
 import { openSecret, sealedSecretSchema } from "./secret-box.ts";
 
 /** An endpoint as the sender needs it. */
@@ -15,8 +16,7 @@ export interface WebhookTarget {
 export async function findSubscribedEndpoints(db: Queryable, event: { tenantId: string; type: string }): Promise<string[]> {
   const { rows } = await db.query<{ id: string }>(
     `SELECT "id" FROM "WebhookEndpoint"
-     WHERE "tenantId" = $1 AND "enabled"
-       AND (cardinality("eventPrefixes") = 0 OR EXISTS (SELECT 1 FROM unnest("eventPrefixes") AS prefix WHERE $2 = prefix OR starts_with($2, prefix || '.')))
+     WHERE "tenantId" = $1 AND "enabled" AND ${takesEventType("$2")}
      ORDER BY "id"`,
     [event.tenantId, event.type],
   );
