@@ -4,11 +4,15 @@ export default defineConfig({
   resolve: { conditions: ["source"] },
   // Vitest hands these to Node as --conditions: with "import" among them, `require` would be given ES modules.
   ssr: { resolve: { conditions: ["source", "node"] } },
+  // Where the reporter below runs.
+  environments: { __vitest__: { resolve: { conditions: ["source", "node"] } } },
   test: {
     include: ["{apps,packages,tooling}/*/{src,test}/**/*.{unit,int,e2e}.test.ts"],
     pool: "forks",
     execArgv: ["--conditions=source"],
     globalSetup: ["tooling/testkit/src/global-setup.ts"],
+    // Beside what it prints, a run writes down what it proves of the consumers: packages/consumer-map/evidence.json.
+    reporters: ["default", "./tooling/consumer-testkit/src/evidence-reporter.ts"],
     setupFiles: ["tooling/testkit/src/file-end.ts"],
     testTimeout: 60_000,
     hookTimeout: 120_000,
