@@ -73,7 +73,7 @@ describe("show", () => {
 
 describe("stats", () => {
   test("counts by route and shows a queue that no live process serves", async () => {
-    await publish("ai.cost.recorded", "acme");
+    await publish("ai.cost.estimated", "acme");
     await database.pool.query(
       `INSERT INTO "OutboxDrainer" ("id", "app", "host", "pid", "queueBackend", "queuePrefix", "queues", "aliveUntil") VALUES
        (gen_random_uuid(), 'worker-general', 'here', 1, 'redis', $1, '{outbox.audit}', clock_timestamp() + interval '1 minute'),

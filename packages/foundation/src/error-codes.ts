@@ -132,6 +132,8 @@ export const ERROR_CODES = {
   "FORM.DATA": { retry: false, fix: "Show the submitter the fields that are named, and let them send the form again." },
   "FORM.CONFLICT": { retry: false, fix: "Somebody changed the form meanwhile: read it again, and apply the change to what it is now." },
   "FORM.ROUTE": { retry: false, fix: "Correct the named action of the form's rule with updateForm, then requeue the submission's event." },
+  "SEARCH.ARGUMENT": { retry: false, fix: "Correct the search at each named path." },
+  "COST.ARGUMENT": { retry: false, fix: "Correct the range at each named path, or ask for fewer days or for one model." },
   "CLI.ARGUMENT": { retry: false, fix: "Run the command with --help." },
 } as const satisfies Record<`${string}.${string}`, { retry: boolean; fix: string }>;
 

@@ -1,14 +1,18 @@
 import { z } from "zod";
 import { assertEventType } from "./event-type.ts";
 import { CodedError } from "./errors.ts";
+import { aiCostRecordedSchema } from "./events/ai-costs.ts";
 import { formSubmissionReceivedSchema, formSubmittedWebhookSchema } from "./events/forms.ts";
 import { marketingLeadSyncSchema, marketingLeadUnsubscribeSchema, marketingLeadUpsertSchema } from "./events/marketing.ts";
+import { searchDeleteSchema, searchUpsertSchema } from "./events/search.ts";
 import type { JsonObject, JsonValue } from "./json.ts";
 import { pluginCapabilityUseSchema, pluginHookSchema } from "./events/plugins.ts";
 import { listSchemaProblems } from "./schema-problems.ts";
 
+export { aiCostRecordedSchema } from "./events/ai-costs.ts";
 export { formSubmissionReceivedSchema, formSubmittedWebhookSchema } from "./events/forms.ts";
 export { marketingLeadSyncSchema, marketingLeadUnsubscribeSchema, marketingLeadUpsertSchema } from "./events/marketing.ts";
+export { searchDeleteSchema, searchUpsertSchema } from "./events/search.ts";
 
 const address = z.string().min(3).max(320);
 
@@ -78,6 +82,9 @@ export interface OutboxEventPayloads {
   "record.lead.converted": z.input<typeof leadConvertedSchema>;
   "form.submission.received": z.input<typeof formSubmissionReceivedSchema>;
   "webhook.form.submitted": z.input<typeof formSubmittedWebhookSchema>;
+  "search.index.upsert": z.input<typeof searchUpsertSchema>;
+  "search.index.delete": z.input<typeof searchDeleteSchema>;
+  "ai.cost.recorded": z.input<typeof aiCostRecordedSchema>;
   "marketing.lead.upsert": z.input<typeof marketingLeadUpsertSchema>;
   "marketing.lead.unsubscribe": z.input<typeof marketingLeadUnsubscribeSchema>;
   "marketing.lead.sync": z.input<typeof marketingLeadSyncSchema>;
@@ -157,6 +164,9 @@ registerOutboxEvent("webhook.message.deliver", { schema: webhookMessageSchema, t
 registerOutboxEvent("record.lead.converted", { schema: leadConvertedSchema, tenantVisible: true, pii: ["opportunityName"] });
 registerOutboxEvent("form.submission.received", { schema: formSubmissionReceivedSchema, tenantVisible: true });
 registerOutboxEvent("webhook.form.submitted", { schema: formSubmittedWebhookSchema, tenantVisible: true, pii: ["data"] });
+registerOutboxEvent("search.index.upsert", { schema: searchUpsertSchema, pii: ["title", "body", "attributes"] });
+registerOutboxEvent("search.index.delete", { schema: searchDeleteSchema });
+registerOutboxEvent("ai.cost.recorded", { schema: aiCostRecordedSchema });
 registerOutboxEvent("marketing.lead.upsert", { schema: marketingLeadUpsertSchema, pii: ["email", "name", "attributes"] });
 registerOutboxEvent("marketing.lead.unsubscribe", { schema: marketingLeadUnsubscribeSchema, pii: ["email", "reason"] });
 registerOutboxEvent("marketing.lead.sync", { schema: marketingLeadSyncSchema, pii: ["email"] });

@@ -91,7 +91,8 @@ test("the consumer of the guide has its effect once, however often its job is de
   const dispatcher = createBatchDispatcher({ pool: database.pool, router: createRouter(), backend, settings, metrics, alerts, log });
 
   await database.prisma.$transaction(async (tx) => {
-    const event = { tenantId: "acme", type: "ai.cost.recorded" };
+    // A type of the route that the catalogue leaves open.
+    const event = { tenantId: "acme", type: "ai.cost.estimated" };
     await publishOutboxEvent(tx, { ...event, payload: { model: "small", cents: 3 } });
     await publishOutboxEvent(tx, { ...event, payload: { model: "small" } });
   });

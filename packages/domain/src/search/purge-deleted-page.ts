@@ -1,0 +1,70 @@
+import type { Queryable } from "@toolctrl/db/sql";
+import { z } from "zod";
+
+/** A place in the order of the purge. */
+export interface PurgePlace {
+  readonly deletedAt: string;
+  readonly tenantId: string;
+  readonly collection: string;
+  readonly recordId: string;
+}
+
+export const PURGE_START: PurgePlace = { deletedAt: "-infinity", tenantId: "", collection: "", recordId: "" };
+
+const pageRow = z.object({
+  looked: z.number(),
+  purged: z.number(),
+  deletedAt: z.string().nullable(),
+  tenantId: z.string().nullable(),
+  collection: z.string().nullable(),
+  recordId: z.string().nullable(),
+});
+
+export interface PurgePage {
+  readonly looked: number;
+  readonly purged: number;
+  /** The last row that was looked at; null when there was none. */
+  readonly last: PurgePlace | null;
+}
+
+/**
+ * Looks at one page of old rows of deleted records, and removes those that nothing can undo any more: there is no older upsert of the record,
+ * whatever its state (it might be requeued), and no transaction is open that is as old as the row (it might yet commit one).
+ *
+ * - Lock: the rows of the page, FOR UPDATE SKIP LOCKED. Order and index: `SearchDocument_deleted_idx`; for the upserts
+ *   `OutboxEvent_search_upsert_idx`, where of old positions little is left after retention.
+ * - A page is walked past also where all of it is kept. A crash costs nothing: the next run starts from the oldest again.
+ */
+export async function purgeDeletedPage(
+  db: Queryable,
+  request: { readonly olderThanHours: number; readonly limit: number; readonly after: PurgePlace },
+): Promise<PurgePage> {
+  const { after } = request;
+  const { rows } = await db.query(
+    `WITH page AS MATERIALIZED (
+       SELECT d."tenantId", d."collection", d."recordId", d."appliedPosition", d."deletedAt", d.xmin AS "writer" FROM "SearchDocument" d
+        WHERE d."deletedAt" < (SELECT clock_timestamp()) - $1::float8 * interval '1 hour'
+          AND (d."deletedAt", d."tenantId", d."collection", d."recordId") > ($3::timestamptz, $4::text, $5::text, $6::text)
+        ORDER BY d."deletedAt", d."tenantId", d."collection", d."recordId" LIMIT $2 FOR UPDATE SKIP LOCKED
+     ),
+     gone AS (
+       DELETE FROM "SearchDocument" d USING page
+        WHERE d."tenantId" = page."tenantId" AND d."collection" = page."collection" AND d."recordId" = page."recordId"
+          AND age(page."writer") > age(pg_snapshot_xmin(pg_current_snapshot())::xid)
+          AND NOT EXISTS (
+            SELECT 1 FROM "OutboxEvent" e
+             WHERE e."eventType" = 'search.index.upsert' AND e."tenantId" = page."tenantId" AND e."position" < page."appliedPosition"
+               AND e."payload" ->> 'collection' = page."collection" AND e."payload" ->> 'recordId' = page."recordId")
+       RETURNING 1
+     )
+     SELECT (SELECT count(*)::int FROM page) AS "looked", (SELECT count(*)::int FROM gone) AS "purged",
+            last."deletedAt"::text AS "deletedAt", last."tenantId", last."collection", last."recordId"
+       FROM (SELECT 1) one LEFT JOIN LATERAL (
+         SELECT * FROM page ORDER BY "deletedAt" DESC, "tenantId" DESC, "collection" DESC, "recordId" DESC LIMIT 1
+       ) last ON true`,
+    [request.olderThanHours, request.limit, after.deletedAt, after.tenantId, after.collection, after.recordId],
+  );
+  const { looked, purged, deletedAt, tenantId, collection, recordId } = pageRow.parse(rows[0]);
+  if (deletedAt === null || tenantId === null || collection === null || recordId === null) return { looked, purged, last: null };
+  return { looked, purged, last: { deletedAt, tenantId, collection, recordId } };
+}
