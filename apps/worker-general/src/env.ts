@@ -2,13 +2,14 @@ import { loadEnv, workerEnv } from "@toolctrl/runtime/env";
 import { workerShape } from "@toolctrl/worker/env";
 import { RETRY_HORIZON_RULE } from "@toolctrl/worker/settings";
 import { z } from "zod";
+import { RAG_RULES, ragEnv } from "./rag-env.ts";
 
 /** What worker-general reads from its environment; docs/reference/env.md lists it. */
-export const workerGeneralEnv = z.object({ ...workerShape, ...workerEnv("general") });
+export const workerGeneralEnv = z.object({ ...workerShape, ...workerEnv("general"), ...ragEnv });
 
 export type WorkerGeneralEnv = z.output<typeof workerGeneralEnv>;
 
 /** @throws CodedError `ENV.INVALID` listing every problem at once. */
 export function readEnv(source: Readonly<Record<string, string | undefined>> = process.env): WorkerGeneralEnv {
-  return loadEnv(workerGeneralEnv, source, [RETRY_HORIZON_RULE]);
+  return loadEnv(workerGeneralEnv, source, [RETRY_HORIZON_RULE, ...RAG_RULES]);
 }

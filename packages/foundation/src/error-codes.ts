@@ -134,6 +134,17 @@ export const ERROR_CODES = {
   "FORM.ROUTE": { retry: false, fix: "Correct the named action of the form's rule with updateForm, then requeue the submission's event." },
   "SEARCH.ARGUMENT": { retry: false, fix: "Correct the search at each named path." },
   "COST.ARGUMENT": { retry: false, fix: "Correct the range at each named path, or ask for fewer days or for one model." },
+  "RAG.ARGUMENT": { retry: false, fix: "Correct the named argument." },
+  "RAG.CHANGED": { retry: true, fix: "Nothing to do: another event changed the document meanwhile; the delivery looks again." },
+  "RAG.EMBEDDINGS_REJECTED": {
+    retry: false,
+    fix: "Check RAG_EMBEDDINGS_URL, RAG_EMBEDDINGS_MODEL and RAG_EMBEDDINGS_API_KEY, and that a chunk fits the model, then requeue the event.",
+  },
+  "RAG.EMBEDDINGS_FAILED": { retry: true, fix: "The embeddings endpoint is overloaded or away; it is asked again with backoff." },
+  "RAG.EMBEDDINGS_ANSWER": {
+    retry: true,
+    fix: "Check that RAG_EMBEDDINGS_URL is an endpoint that speaks OpenAI's POST /v1/embeddings; it is asked again with backoff.",
+  },
   "CLI.ARGUMENT": { retry: false, fix: "Run the command with --help." },
 } as const satisfies Record<`${string}.${string}`, { retry: boolean; fix: string }>;
 

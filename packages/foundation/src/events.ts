@@ -4,20 +4,22 @@ import { CodedError } from "./errors.ts";
 import { aiCostRecordedSchema } from "./events/ai-costs.ts";
 import { formSubmissionReceivedSchema, formSubmittedWebhookSchema } from "./events/forms.ts";
 import { marketingLeadSyncSchema, marketingLeadUnsubscribeSchema, marketingLeadUpsertSchema } from "./events/marketing.ts";
-import { searchDeleteSchema, searchUpsertSchema } from "./events/search.ts";
-import type { JsonObject, JsonValue } from "./json.ts";
 import { pluginCapabilityUseSchema, pluginHookSchema } from "./events/plugins.ts";
+import { searchDeleteSchema, searchUpsertSchema } from "./events/search.ts";
+import { ragDeleteSchema, ragUpsertSchema } from "./events/rag.ts";
+import type { JsonObject, JsonValue } from "./json.ts";
 import { listSchemaProblems } from "./schema-problems.ts";
 
 export { aiCostRecordedSchema } from "./events/ai-costs.ts";
 export { formSubmissionReceivedSchema, formSubmittedWebhookSchema } from "./events/forms.ts";
 export { marketingLeadSyncSchema, marketingLeadUnsubscribeSchema, marketingLeadUpsertSchema } from "./events/marketing.ts";
+export { pluginCapabilityUseSchema, pluginHookSchema, pluginNameSchema } from "./events/plugins.ts";
 export { searchDeleteSchema, searchUpsertSchema } from "./events/search.ts";
+export { ragDeleteSchema, ragUpsertSchema } from "./events/rag.ts";
 
 const address = z.string().min(3).max(320);
 
 /** A mail, rendered from a Liquid template by the consumer `mail-render` and sent by `email-send`. The descriptions are for the docs. */
-export { pluginCapabilityUseSchema, pluginHookSchema, pluginNameSchema } from "./events/plugins.ts";
 export const mailMessageSchema = z
   .strictObject({
     to: z.union([address, z.array(address).min(1).max(50)]).describe("Each entry is exactly one plain address"),
@@ -88,6 +90,10 @@ export interface OutboxEventPayloads {
   "marketing.lead.upsert": z.input<typeof marketingLeadUpsertSchema>;
   "marketing.lead.unsubscribe": z.input<typeof marketingLeadUnsubscribeSchema>;
   "marketing.lead.sync": z.input<typeof marketingLeadSyncSchema>;
+  "plugin.hook.fired": JsonObject;
+  "plugin.capability-use.recorded": z.input<typeof pluginCapabilityUseSchema>;
+  "rag.index.upsert": z.input<typeof ragUpsertSchema>;
+  "rag.index.delete": z.input<typeof ragDeleteSchema>;
 }
 
 /** The payload a publisher must give for event type `T`. */
@@ -97,8 +103,6 @@ export interface OutboxEventDefinition {
   readonly type: string;
   readonly version: number;
   readonly schema: z.ZodType;
-  "plugin.hook.fired": JsonObject;
-  "plugin.capability-use.recorded": z.input<typeof pluginCapabilityUseSchema>;
   /** Whether the tenant may see events of this type (in webhooks, exports). */
   readonly tenantVisible: boolean;
   /** Paths of personal data, for logs and deletion. */
@@ -172,3 +176,5 @@ registerOutboxEvent("marketing.lead.unsubscribe", { schema: marketingLeadUnsubsc
 registerOutboxEvent("marketing.lead.sync", { schema: marketingLeadSyncSchema, pii: ["email"] });
 registerOutboxEvent("plugin.hook.fired", { schema: pluginHookSchema, tenantVisible: true });
 registerOutboxEvent("plugin.capability-use.recorded", { schema: pluginCapabilityUseSchema, tenantVisible: true });
+registerOutboxEvent("rag.index.upsert", { schema: ragUpsertSchema, pii: ["text", "title", "metadata"] });
+registerOutboxEvent("rag.index.delete", { schema: ragDeleteSchema });

@@ -1,0 +1,12 @@
+export { checkLanguage } from "./rag/check-language.ts";
+export { chunksOf, type Chunk } from "./rag/chunks-of.ts";
+export { createHttpEmbeddings, type HttpEmbeddingsOptions } from "./rag/create-http-embeddings.ts";
+export { createNoEmbeddings } from "./rag/create-no-embeddings.ts";
+export type { ChangingEvent, DocumentContent, DocumentKey } from "./rag/document.ts";
+export type { Embedding, Embeddings } from "./rag/embeddings.ts";
+export { indexDocument, type IndexedDocument, type IndexReport } from "./rag/index-document.ts";
+export { planDocument } from "./rag/plan-document.ts";
+export { ragChangeFor, type RagChange } from "./rag/rag-change-for.ts";
+export { removeDocument } from "./rag/remove-document.ts";
+export { retrieve, type RagHit, type RagQuestion } from "./rag/retrieve.ts";
+export type { PieceSizes } from "./rag/split-text.ts";
