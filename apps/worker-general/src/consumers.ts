@@ -5,12 +5,10 @@ import type { GuardedHttp } from "@toolctrl/runtime/guarded-http";
 import type { Logger } from "@toolctrl/runtime/logger";
 import type { Metrics } from "@toolctrl/runtime/metrics";
 import { createAiCostConsumer } from "./consumers/create-ai-cost-consumer.ts";
-import { createAiCostConsumer } from "./consumers/create-ai-cost-consumer.ts";
 import { createAuditConsumer } from "./consumers/create-audit-consumer.ts";
 import { createFormRouteConsumer } from "./consumers/create-form-route-consumer.ts";
 import { createNotificationConsumer } from "./consumers/create-notification-consumer.ts";
 import { createRagConsumer } from "./consumers/create-rag-consumer.ts";
-import { createSearchConsumer } from "./consumers/create-search-consumer.ts";
 import { createSearchConsumer } from "./consumers/create-search-consumer.ts";
 import type { WorkerGeneralEnv } from "./env.ts";
 import { openEmbeddings } from "./open-embeddings.ts";
@@ -28,8 +26,6 @@ export function createConsumers(env: WorkerGeneralEnv, deps: ConsumerDeps): Part
   return {
     "notification-create": createNotificationConsumer(deps),
     "audit-append": createAuditConsumer(deps),
-    "search-index": createSearchConsumer(deps),
-    "ai-cost-record": createAiCostConsumer(deps),
     "search-index": createSearchConsumer(deps),
     "rag-index": createRagConsumer({
       ...deps,
