@@ -21,6 +21,7 @@ import { Redis } from "ioredis";
 import { onTestFinished } from "vitest";
 import { createEmailSend } from "../src/email-send.ts";
 import { createMailRender } from "../src/mail-render.ts";
+import { createMarketingSync, type MarketingSyncDeps } from "../src/marketing-sync.ts";
 import { createWebhookDeliver, type WebhookDeliverDeps } from "../src/webhook-deliver.ts";
 
 export const silent = createLogger({ app: "test", level: "silent" });
@@ -132,12 +133,21 @@ export async function createHarness(
       };
       return createWebhookDeliver({ pool, http, metrics, log: silent, ...defaults, ...overrides });
     },
+    marketingSync: (port: number, overrides: Partial<MarketingSyncDeps> = {}) => {
+      const http = createGuardedHttp({ allow: [`127.0.0.1:${port}`] });
+      onTestFinished(() => http.close());
+      const provider = { url: `http://127.0.0.1:${port}/v1/`, token: "provider-token" };
+      const defaults = { provider, concurrency: 5, deadlineMs: 1500, maxAttempts: 3, backoffMs: 20, maxRetryAfterMs: 3_600_000 };
+      return createMarketingSync({ pool, http, metrics, log: silent, ...defaults, ...overrides });
+    },
     /** Publishes in a transaction and hands the event off; returns its id. */
     async publish(type: string, payload: JsonObject, tenantId = TENANT): Promise<string> {
       const { id } = await prisma.$transaction((tx) => publishOutboxEvent(tx, { tenantId, type, payload }));
       await dispatcher.tick();
       return id;
     },
+    /** Hands off what was published elsewhere. */
+    handOff: () => dispatcher.tick(),
     /** What the operator does. */
     async requeue(id: string, replayConsumer?: string): Promise<void> {
       const replay = replayConsumer === undefined ? {} : { replay: { consumer: replayConsumer } };
