@@ -118,7 +118,7 @@ test("stats names what keeps pull workers off, process by process, and counts bl
   const reasons = ["OUTBOX_PULL_WORKER=false (worker-general here:2)", "no rollout gate yet (worker-general here:1)"];
   expect((await cli("outbox", "stats", "--json")).json()).toMatchObject({
     mode: { mode: "batch", desired: "batch", whyNotPull: reasons, openClaims: 0 },
-    blockedLines: { parked: 1, backoff: 0, "in-flight": 0 },
+    blockedLines: { parked: 1, held: 0, backoff: 0, "in-flight": 0 },
   });
   const human = await cli("outbox", "stats");
   for (const reason of reasons) expect(human.stdout).toContain(`not pull: ${reason}`);

@@ -1,7 +1,7 @@
 import type { Database } from "@toolctrl/db/client";
 import { describeError } from "@toolctrl/foundation/errors";
 import { QUEUE_NAMES, type QueueName } from "@toolctrl/foundation/queues";
-import { BLOCK_CAUSES, countBlockedLines, readBacklog } from "@toolctrl/outbox-drainer/stats";
+import { BLOCK_CAUSES, countBlockedLines, countHeld, readBacklog } from "@toolctrl/outbox-drainer/stats";
 import type { QueueBackend } from "@toolctrl/queue/port";
 import type { Logger } from "@toolctrl/runtime/logger";
 import type { Metrics } from "@toolctrl/runtime/metrics";
@@ -36,6 +36,7 @@ export function startSampling(deps: SamplingDeps): Closable {
 async function sample(deps: SamplingDeps): Promise<void> {
   await attempt(deps.log, "the backlog", () => sampleBacklog(deps));
   await attempt(deps.log, "blocked lines", () => sampleBlockedLines(deps));
+  await attempt(deps.log, "held events", () => sampleHeld(deps));
   for (const queue of QUEUE_NAMES) await attempt(deps.log, queue, () => sampleQueue(deps, queue));
 }
 
@@ -48,6 +49,10 @@ async function sampleBacklog({ database, metrics }: SamplingDeps): Promise<void>
 async function sampleBlockedLines({ database, metrics }: SamplingDeps): Promise<void> {
   const counts = await countBlockedLines(database.pool);
   for (const state of BLOCK_CAUSES) metrics.set("outbox_blocked_lines", counts[state], { state });
+}
+
+async function sampleHeld({ database, metrics }: SamplingDeps): Promise<void> {
+  metrics.set("outbox_held_events", await countHeld(database.pool));
 }
 
 async function sampleQueue({ backend, metrics }: SamplingDeps, queue: QueueName): Promise<void> {

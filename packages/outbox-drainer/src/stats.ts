@@ -1,4 +1,5 @@
 export { outboxStats, type OutboxStats, type QueueStats } from "./stats/outbox-stats.ts";
+export type { HeldRoute } from "./stats/held-routes.ts";
 export { traceEvent, type EventTrace, type TraceStep } from "./stats/trace-event.ts";
 export { findEvent, type EventRow } from "./stats/find-event.ts";
 export { listEvents, type EventListing } from "./stats/list-events.ts";
@@ -7,4 +8,5 @@ export { countBlockedLines } from "./lines/count-blocked-lines.ts";
 export { BLOCK_CAUSES, type BlockCause } from "./lines/block-cause.ts";
 export type { BlockedLine } from "./lines/sql/blocked-lines.ts";
 export { listLiveProcesses, type LiveProcess } from "./stats/list-live-processes.ts";
+export { countHeld } from "./held/sql/count-held.ts";
 export { readBacklog, type Backlog } from "./stats/read-backlog.ts";

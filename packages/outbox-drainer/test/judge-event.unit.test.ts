@@ -9,6 +9,8 @@ const EARLIER = new Date("2026-11-30T11:00:00Z");
 const LATER = new Date("2026-11-30T13:00:00Z");
 const router = createRouter();
 
+const HOLD = { consumer: "mail-render", reason: "nobody has looked at it", since: "2026-12-02" };
+
 type Facts = Partial<Omit<VerdictFacts, "event">> & { event?: Partial<VerdictFacts["event"]> };
 
 function judge({ event, ...facts }: Facts) {
@@ -65,6 +67,7 @@ describe("the verdict on an event", () => {
       "retrying",
       /^$/,
     ],
+    ["of a held route", { event: { status: "PENDING" }, hold: HOLD }, "held", /OUTBOX_PULL_WORKER=false.+outbox cancel e1/],
     ["claimed", { event: { status: "PROCESSING", lockedUntil: LATER } }, "claimed", /^$/],
     ["claim ran out", { event: { status: "PROCESSING", lockedUntil: EARLIER } }, "claimed", /^$/],
     ["failed", { event: { status: "FAILED", lastErrorCode: "ROUTER.UNROUTABLE", lastError: "no rule" } }, "failed", /outbox requeue e1/],
@@ -116,10 +119,13 @@ describe("the verdict on an event", () => {
     expect(verdict.why).not.toBe("");
   });
 
-  test("names the error it died of", () => {
+  test("names the error it died of, and what holds it", () => {
     expect(judge({ receipts: [receipt("email-send", "dead")] }).why).toBe("email-send gave up on it: 550 no such user");
     expect(judge({ event: { status: "FAILED", lastErrorCode: "QUEUE.REJECTED", lastError: "bad entry" } }).why).toContain(
       "QUEUE.REJECTED: bad entry",
+    );
+    expect(judge({ event: { status: "PENDING" }, hold: HOLD }).why).toBe(
+      "pull workers hold its route mail.: mail-render is out of scope since 2026-12-02, nobody has looked at it",
     );
   });
 });

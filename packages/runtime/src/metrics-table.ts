@@ -29,8 +29,13 @@ export const METRICS = {
   outbox_oldest_pending_seconds: { kind: "gauge", help: "Age of the oldest due event, as last sampled", labels: [] },
   outbox_blocked_lines: {
     kind: "gauge",
-    help: "Records whose events wait for an older one, by why it holds them (parked, backoff, in-flight), as last sampled; 1000 of each at most",
+    help: "Records whose events wait for an older one, by why it holds them (parked, held, backoff, in-flight), as last sampled; 1000 of each at most",
     labels: ["state"],
+  },
+  outbox_held_events: {
+    kind: "gauge",
+    help: "Events that pull workers have put off because their route is held, or behind one of those, as last sampled; 100,000 at most",
+    labels: [],
   },
   outbox_shadow_events_total: {
     kind: "counter",

@@ -12,6 +12,7 @@ import { withDatabase } from "../resources.ts";
 const AFTER_HELP = `
 Causes:
   parked     the head failed for good and its route parks: \`outbox requeue <head>\` tries it again first, \`outbox skip <head>\` goes on without it
+  held       the head's route is held (\`outbox stats\`): it leaves through the dispatcher, or when its consumer comes into scope
   backoff    the head failed and waits for its next try
   in-flight  the head is claimed
 `;
@@ -48,7 +49,7 @@ function describe(io: Io, found: BlockedLines): string {
   ].join("\n");
 }
 
-const STYLES = { parked: "red", backoff: "yellow", "in-flight": "cyan" } as const;
+const STYLES = { parked: "red", held: "magenta", backoff: "yellow", "in-flight": "cyan" } as const;
 
 function row(io: Io, line: BlockedLine): string[] {
   return [

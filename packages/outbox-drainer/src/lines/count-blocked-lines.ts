@@ -6,5 +6,5 @@ import { countBlockedLines as count } from "./sql/blocked-lines.ts";
 /** How many lines are blocked, by cause, 1000 of each at most; none on a table without record keys. For a sampler. */
 export async function countBlockedLines(db: Queryable): Promise<Record<BlockCause, number>> {
   const { column } = await recordKeyReady(db);
-  return column ? count(db) : { parked: 0, backoff: 0, "in-flight": 0 };
+  return column ? count(db) : { parked: 0, held: 0, backoff: 0, "in-flight": 0 };
 }

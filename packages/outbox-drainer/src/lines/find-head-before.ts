@@ -1,6 +1,7 @@
 import { recordKeyReady } from "@toolctrl/db/record-key";
 import type { Queryable } from "@toolctrl/db/sql";
 import { z } from "zod";
+import { HELD_CODE } from "../held/hold.ts";
 import { BLOCK_CAUSES } from "./block-cause.ts";
 
 const headSchema = z.object({ id: z.string(), recordKey: z.string(), cause: z.enum([...BLOCK_CAUSES, "due"]) });
@@ -14,7 +15,7 @@ export async function findHeadBefore(db: Queryable, eventId: string): Promise<Li
   if (!column) return null;
   const { rows } = await db.query(
     `SELECT h."id"::text AS "id", h."recordKey", CASE WHEN h."status" = 'FAILED' THEN 'parked' WHEN h."status" = 'PROCESSING' THEN 'in-flight'
-              WHEN h."scheduledAt" > (SELECT clock_timestamp()) THEN 'backoff' ELSE 'due' END AS "cause"
+              WHEN h."scheduledAt" <= (SELECT clock_timestamp()) THEN 'due' WHEN h."lastErrorCode" = '${HELD_CODE}' THEN 'held' ELSE 'backoff' END AS "cause"
        FROM "OutboxEvent" e CROSS JOIN LATERAL (
          SELECT o.* FROM "OutboxEvent" o
           WHERE o."blocksLine" AND o."tenantId" = e."tenantId" AND o."recordKey" = e."recordKey" ORDER BY o."position" LIMIT 1

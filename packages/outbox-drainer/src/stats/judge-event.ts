@@ -1,5 +1,6 @@
 import type { RouteRule } from "@toolctrl/event-router/router";
 import { assertNever } from "@toolctrl/foundation/errors";
+import type { Hold } from "../held/hold.ts";
 import type { LineHead } from "../lines/find-head-before.ts";
 import type { EventListing } from "./list-events.ts";
 import type { Receipt } from "@toolctrl/db/receipts";
@@ -10,6 +11,7 @@ export interface Verdict {
   readonly state:
     | "waiting"
     | "blocked"
+    | "held"
     | "retrying"
     | "claimed"
     | "failed"
@@ -34,6 +36,8 @@ export interface VerdictFacts {
   readonly drainers: number;
   /** While pull workers run: what the event waits behind. */
   readonly before?: LineHead | null;
+  /** While pull workers run: what holds its route. */
+  readonly hold?: Hold | null;
 }
 
 /** Says in one sentence where an event is and why. */
@@ -63,8 +67,9 @@ export function judgeEvent(facts: VerdictFacts): Verdict {
   }
 }
 
-function judgePending({ event, now, drainers, before }: VerdictFacts): Verdict {
+function judgePending({ event, now, route, drainers, before, hold }: VerdictFacts): Verdict {
   if (before !== null && before !== undefined) return judgeBlocked(before);
+  if (hold !== null && hold !== undefined) return judgeHeld(event, route, hold);
   const noDrainer = drainers === 0 ? "start a worker-general with OUTBOX_DISPATCHER_ENABLED=true: no live process drains" : null;
   if (event.scheduledAt > now) {
     const why =
@@ -78,6 +83,7 @@ function judgePending({ event, now, drainers, before }: VerdictFacts): Verdict {
 
 const HEAD_WAITS: Record<LineHead["cause"], string> = {
   parked: "failed for good and keeps its place",
+  held: "is held",
   backoff: "waits for its next try",
   "in-flight": "is claimed",
   due: "is due",
@@ -87,7 +93,20 @@ function judgeBlocked({ id, recordKey, cause }: LineHead): Verdict {
   return {
     state: "blocked",
     why: `it waits behind the older event ${id} of ${recordKey}, which ${HEAD_WAITS[cause]}`,
-    next: cause === "parked" ? `\`toolctrl-cli outbox requeue ${id}\`, or \`toolctrl-cli outbox skip ${id}\`` : null,
+    next: nextOf(id, cause),
+  };
+}
+
+function nextOf(headId: string, cause: LineHead["cause"]): string | null {
+  if (cause === "parked") return `\`toolctrl-cli outbox requeue ${headId}\`, or \`toolctrl-cli outbox skip ${headId}\``;
+  return cause === "held" ? `\`toolctrl-cli outbox trace ${headId}\` says what holds it` : null;
+}
+
+function judgeHeld({ id }: VerdictFacts["event"], route: RouteRule | null, { consumer, reason, since }: Hold): Verdict {
+  return {
+    state: "held",
+    why: `pull workers hold its route ${route?.prefix ?? "?"}: ${consumer} is out of scope since ${since}, ${reason}`,
+    next: `deploy ${consumer} in scope, or hand it off through the dispatcher (OUTBOX_PULL_WORKER=false); both release it. Or \`toolctrl-cli outbox cancel ${id}\``,
   };
 }
 

@@ -1,9 +1,11 @@
 import type { Queryable } from "@toolctrl/db/sql";
 import type { RouteRule, Router } from "@toolctrl/event-router/router";
+import { CONSUMER_NAMES, CONSUMERS, type ConsumerName } from "@toolctrl/foundation/consumers";
 import { describeError } from "@toolctrl/foundation/errors";
 import { QUEUE_NAMES, type QueueName } from "@toolctrl/foundation/queues";
 import type { QueueBackend, QueueCounts } from "@toolctrl/queue/port";
 import { OUTBOX_STATUSES, type OutboxStatus } from "../actions/event-filter.ts";
+import { NOTHING_HELD, type HeldBy } from "../held/hold.ts";
 import type { BlockCause } from "../lines/block-cause.ts";
 import { countBlockedLines } from "../lines/count-blocked-lines.ts";
 import { readModeState } from "../switch/move-mode.ts";
@@ -11,6 +13,7 @@ import { countOpenClaims } from "../switch/sql/count-open-claims.ts";
 import { countDeadJobs, type DeadJobs } from "./count-dead-jobs.ts";
 import { countEvents, type EventCount } from "./count-events.ts";
 import { countHeldEvents, type HeldEvents } from "./count-held-events.ts";
+import { readHeldRoutes, type HeldRoute } from "./held-routes.ts";
 import { listLiveProcesses, type LiveProcess } from "./list-live-processes.ts";
 import { readBacklog, type Backlog } from "./read-backlog.ts";
 
@@ -21,6 +24,8 @@ export interface QueueStats {
   readonly error: string | null;
   /** Live processes that consume it; 0 is a queue whose jobs wait for a consumer that nobody runs. */
   readonly consumers: number;
+  /** The consumers that have to work on it, and no live process runs. */
+  readonly missing: readonly ConsumerName[];
 }
 
 export interface OutboxStats {
@@ -46,16 +51,27 @@ export interface OutboxStats {
   readonly queues: readonly QueueStats[];
   readonly dead: readonly DeadJobs[];
   readonly held: readonly HeldEvents[];
+  /** The routes that pull workers hold; unlike `held`, whose events were handed off and never finished. */
+  readonly heldRoutes: readonly HeldRoute[];
+  /** Events of other routes put off behind held ones of their records. */
+  readonly heldBehind: number;
   readonly processes: readonly LiveProcess[];
 }
 
 /** Everything an operator asks first: what waits, where it goes, who serves it, what died, what was handed off and never finished. */
-export async function outboxStats(deps: { db: Queryable; router: Router; backend: Pick<QueueBackend, "counts"> }): Promise<OutboxStats> {
-  const { db, router, backend } = deps;
+export async function outboxStats(deps: {
+  db: Queryable;
+  router: Router;
+  backend: Pick<QueueBackend, "counts">;
+  /** Which routes are held; none by default. */
+  heldBy?: HeldBy;
+}): Promise<OutboxStats> {
+  const { db, router, backend, heldBy = NOTHING_HELD } = deps;
   const counts = await countEvents(db);
   const { mode, decision } = await readModeState(db);
   const { claims } = await countOpenClaims(db);
   const processes = await listLiveProcesses(db);
+  const { routes, behind } = await readHeldRoutes({ db, router, heldBy });
   return {
     mode: { mode: mode.mode, desired: mode.desired, epoch: String(mode.epoch), whyNotPull: decision.reasons, openClaims: claims },
     blockedLines: await countBlockedLines(db),
@@ -65,18 +81,28 @@ export async function outboxStats(deps: { db: Queryable; router: Router; backend
     queues: await Promise.all(QUEUE_NAMES.map((queue) => queueStats(queue, backend, processes))),
     dead: await countDeadJobs(db),
     held: await countHeldEvents(db, expectedReceipts(counts, router)),
+    heldRoutes: routes,
+    heldBehind: behind,
     processes,
   };
 }
 
 async function queueStats(queue: QueueName, backend: Pick<QueueBackend, "counts">, processes: readonly LiveProcess[]): Promise<QueueStats> {
-  const consumers = processes.filter((entry) => entry.queues.includes(queue)).length;
+  const servers = processes.filter((entry) => entry.queues.includes(queue));
+  const who = { consumers: servers.length, missing: missingConsumers(queue, servers) };
   try {
-    return { queue, counts: await backend.counts(queue), error: null, consumers };
+    return { queue, counts: await backend.counts(queue), error: null, ...who };
   } catch (error) {
     // The tables' half of the answer is worth most when the queue's server is away.
-    return { queue, counts: null, error: describeError(error, 300), consumers };
+    return { queue, counts: null, error: describeError(error, 300), ...who };
   }
+}
+
+/** A process from before it could name its consumers runs those of its queues. */
+function missingConsumers(queue: QueueName, servers: readonly LiveProcess[]): ConsumerName[] {
+  return CONSUMER_NAMES.filter(
+    (name) => CONSUMERS[name] === queue && !servers.some(({ consumers }) => consumers === null || consumers.includes(name)),
+  );
 }
 
 function sumByStatus(counts: readonly EventCount[]): Record<OutboxStatus, number> {

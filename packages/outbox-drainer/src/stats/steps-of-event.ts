@@ -1,5 +1,6 @@
 import type { Receipt } from "@toolctrl/db/receipts";
 import { assertNever } from "@toolctrl/foundation/errors";
+import { HELD_CODE } from "../held/hold.ts";
 import type { EventRow } from "./find-event.ts";
 import type { EventJob } from "./jobs-of-event.ts";
 import type { EventAction } from "./list-event-actions.ts";
@@ -15,6 +16,7 @@ export interface TraceStep {
     | "claimed"
     | "handed-off"
     | "retry"
+    | "held"
     | "failed"
     | "cancelled"
     | "job"
@@ -76,7 +78,7 @@ function ownSteps(event: StepFacts["event"], target: string): TraceStep[] {
   const error = event.lastError === null ? null : `${event.lastErrorCode ?? "?"}: ${event.lastError}`;
   switch (event.status) {
     case "PENDING":
-      return error === null ? [] : [step(event.updatedAt, "retry", `${counts}; due ${event.scheduledAt.toISOString()}`, error)];
+      return error === null ? [] : [step(event.updatedAt, waitsAs(event), `${counts}; due ${event.scheduledAt.toISOString()}`, error)];
     case "PROCESSING":
       return [
         step(event.updatedAt, "claimed", `${event.claimMode ?? "?"}, ${counts}; until ${event.lockedUntil?.toISOString() ?? "?"}`, error),
@@ -90,6 +92,10 @@ function ownSteps(event: StepFacts["event"], target: string): TraceStep[] {
     default:
       return assertNever(event.status);
   }
+}
+
+function waitsAs({ lastErrorCode }: StepFacts["event"]): "held" | "retry" {
+  return lastErrorCode === HELD_CODE ? "held" : "retry";
 }
 
 function jobSteps({ queue, jobId, view }: EventJob): TraceStep[] {

@@ -3,6 +3,7 @@ import type { Router } from "@toolctrl/event-router/router";
 import { CodedError } from "@toolctrl/foundation/errors";
 import type { QueueBackend } from "@toolctrl/queue/port";
 import { databaseNow } from "../actions/database-now.ts";
+import { NOTHING_HELD, type HeldBy } from "../held/hold.ts";
 import { findHeadBefore } from "../lines/find-head-before.ts";
 import { readMode } from "../sql/read-mode.ts";
 import { findEvent, type EventRow } from "./find-event.ts";
@@ -38,10 +39,10 @@ export interface EventTrace {
  * @throws CodedError `DB.EVENT_NOT_FOUND`
  */
 export async function traceEvent(
-  deps: { db: Queryable; router: Router; backend: Pick<QueueBackend, "find"> },
+  deps: { db: Queryable; router: Router; backend: Pick<QueueBackend, "find">; heldBy?: HeldBy },
   id: string,
 ): Promise<EventTrace> {
-  const { db } = deps;
+  const { db, heldBy = NOTHING_HELD } = deps;
   const found = await findEvent(db, id);
   if (found === null) throw new CodedError("DB.EVENT_NOT_FOUND", `expected an event with id ${id}, got none`, { facts: { id } });
   const { payload: _payload, ...event } = found;
@@ -54,15 +55,16 @@ export async function traceEvent(
   const effects = await listEventRows(db, id);
   const actions = await listEventActions(db, id);
   const processes = await listLiveProcesses(db);
-  // The dispatcher does not wait for heads.
-  const held = event.status === "PENDING" && (await readMode(db)).mode === "pull";
-  const before = held ? await findHeadBefore(db, id) : null;
+  // The dispatcher waits for no head, and holds no route.
+  const pulled = event.status === "PENDING" && (await readMode(db)).mode === "pull";
+  const before = pulled ? await findHeadBefore(db, id) : null;
+  const hold = pulled && rule !== null ? heldBy(rule) : null;
   const servers = processes.filter((entry) => entry.queues.includes(target)).length;
   const drainers = processes.filter((entry) => entry.drains).length;
   return {
     event,
     route: rule === null ? null : { prefix: rule.prefix, target, consumers: rule.consumers },
-    verdict: judgeEvent({ event, now: await databaseNow(db), route: rule, receipts, jobs, servers, drainers, before }),
+    verdict: judgeEvent({ event, now: await databaseNow(db), route: rule, receipts, jobs, servers, drainers, before, hold }),
     steps: stepsOfEvent({ event, target, jobs, rows: effects, intents, deliveries, receipts, actions }),
     jobs,
     receipts,

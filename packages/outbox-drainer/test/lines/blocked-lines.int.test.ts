@@ -8,9 +8,10 @@ import { seedLine } from "./seed-line.ts";
 const EVERY = { tenantId: null, limit: 50 };
 
 describe("blocked lines", () => {
-  test("are those with somebody waiting behind a parked, failing or claimed head, each with its cause, head, age and depth", async () => {
+  test("are those with somebody waiting behind a parked, held, failing or claimed head, each with its cause, head, age and depth", async () => {
     const { pool } = await openDatabase();
     const [parked] = await seedLine(pool, "parked", ["done", "dead", "parked", "due", "due"]).then((ids) => ids.slice(2));
+    const [held] = await seedLine(pool, "held", ["held", "due", "held"]);
     const [backoff] = await seedLine(pool, "backoff", ["backoff", "due"]);
     const [flying] = await seedLine(pool, "flying", ["in-flight", "due", "due", "due"]);
     const [expired] = await seedLine(pool, "expired", ["expired", "due"]);
@@ -19,14 +20,15 @@ describe("blocked lines", () => {
     expect(partial).toBe(false);
     expect(lines.map(({ recordKey, cause, headId, depth }) => [recordKey, cause, headId, depth])).toEqual([
       ["Lead/parked", "parked", parked, 2],
+      ["Lead/held", "held", held, 2],
       ["Lead/backoff", "backoff", backoff, 1],
       ["Lead/flying", "in-flight", flying, 3],
       ["Lead/expired", "in-flight", expired, 1],
       ["Lead/alone", "parked", alone, 0],
     ]);
     expect(lines.every(({ ageSeconds }) => ageSeconds >= 60)).toBe(true);
-    expect(lines.map(({ until }) => until !== null)).toEqual([false, true, true, true, false]);
-    expect(await countBlockedLines(pool)).toEqual({ parked: 2, backoff: 1, "in-flight": 2 });
+    expect(lines.map(({ until }) => until !== null)).toEqual([false, false, true, true, true, false]);
+    expect(await countBlockedLines(pool)).toEqual({ parked: 2, held: 1, backoff: 1, "in-flight": 2 });
   });
 
   test("are not those whose head is due, is alone, or has failed without parking", async () => {
@@ -34,9 +36,10 @@ describe("blocked lines", () => {
     await seedLine(pool, "due", ["due", "due", "due"]);
     await seedLine(pool, "lonely", ["backoff"]);
     await seedLine(pool, "claimed", ["in-flight"]);
+    await seedLine(pool, "alone", ["held"]);
     await seedLine(pool, "continued", ["dead", "due", "due"]);
     expect(await listBlockedLines(pool, EVERY)).toEqual({ mode: "batch", keyed: true, lines: [], partial: false });
-    expect(await countBlockedLines(pool)).toEqual({ parked: 0, backoff: 0, "in-flight": 0 });
+    expect(await countBlockedLines(pool)).toEqual({ parked: 0, held: 0, backoff: 0, "in-flight": 0 });
   });
 
   test("name the event in flight when an older one was requeued behind its back", async () => {
@@ -75,7 +78,7 @@ describe("blocked lines", () => {
     const { pool } = await openDatabase();
     await pool.query(`DROP TRIGGER "OutboxEvent_recordKey" ON "OutboxEvent"; ALTER TABLE "OutboxEvent" DROP COLUMN "recordKey"`);
     expect(await listBlockedLines(pool, EVERY)).toEqual({ mode: "batch", keyed: false, lines: [], partial: false });
-    expect(await countBlockedLines(pool)).toEqual({ parked: 0, backoff: 0, "in-flight": 0 });
+    expect(await countBlockedLines(pool)).toEqual({ parked: 0, held: 0, backoff: 0, "in-flight": 0 });
   });
 });
 

@@ -38,7 +38,7 @@ describe("a head that fails for good, on a route that parks", () => {
     await waitFor(async () => (await done()).length === 1, { what: "the other record's event" });
     const { lines } = await listBlockedLines(database.pool, { tenantId: "acme", limit: 10 });
     expect(lines).toMatchObject([{ recordKey: "Lead/K", cause: "parked", headId: e1, depth: 2 }]);
-    expect(await countBlockedLines(database.pool)).toEqual({ parked: 1, backoff: 0, "in-flight": 0 });
+    expect(await countBlockedLines(database.pool)).toEqual({ parked: 1, held: 0, backoff: 0, "in-flight": 0 });
     broken.clear();
     await requeueEvents({ pool: database.pool, router: createRouter() }, { ids: [e1], actor: "ann" });
     workers.wake();

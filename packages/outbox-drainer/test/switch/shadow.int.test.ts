@@ -1,9 +1,12 @@
+import { createRouter } from "@toolctrl/event-router/router";
 import { createLogger } from "@toolctrl/runtime/logger";
 import { createMetrics } from "@toolctrl/runtime/metrics";
 import { expect, test } from "vitest";
+import { createHoldOf } from "../../src/held.ts";
 import { createShadow } from "../../src/switch.ts";
 import { compareClaims } from "../../src/switch/sql/compare-claims.ts";
 import { claimHead } from "../../src/pull/claim-head.ts";
+import { holding } from "../held/support.ts";
 import { seedLine } from "../lines/seed-line.ts";
 import { insertEvents, openDatabase } from "../support.ts";
 
@@ -16,6 +19,7 @@ test("a shadow names what pull workers would hold back, each time once, and clai
     backoff: await seedLine(pool, "backoff", ["backoff", "due"]),
     flying: await seedLine(pool, "flying", ["in-flight", "due"], { tenantId: "globex" }),
     free: await seedLine(pool, "free", ["due", "due"], { tenantId: "globex" }),
+    held: await seedLine(pool, "held", ["due"], { tenantId: "globex", type: "workflow.trigger.event" }),
   };
   const image = async (): Promise<unknown> => (await pool.query(`SELECT * FROM "OutboxEvent" ORDER BY "position"`)).rows;
   const before = await image();
@@ -26,7 +30,7 @@ test("a shadow names what pull workers would hold back, each time once, and clai
     destination: { write: (line: string) => void said.push(JSON.parse(line) as { msg: string }) },
   });
   const metrics = createMetrics({ processMetrics: false });
-  const shadow = createShadow({ db: pool, metrics, log });
+  const shadow = createShadow({ db: pool, holdOf: createHoldOf(createRouter(), holding("workflow.")), metrics, log });
   // With every row locked by somebody else it would wait, if it asked for a lock.
   const locker = await pool.connect();
   await locker.query("BEGIN");
@@ -41,13 +45,14 @@ test("a shadow names what pull workers would hold back, each time once, and clai
       { id: lines.parked[1], headId: lines.parked[0], outcome: "behind-parked" },
       { id: lines.backoff[1], headId: lines.backoff[0], outcome: "behind-backoff" },
       { id: lines.flying[1], headId: lines.flying[0], outcome: "behind-in-flight" },
+      { id: lines.held[0], headId: lines.held[0], outcome: "held" },
     ].toSorted(byId),
   );
   const text = await metrics.text();
   const counted = Object.fromEntries(
     [...text.matchAll(/^outbox_shadow_events_total\{outcome="([\w-]+)"\} (\d+)$/gm)].map((found) => [found[1], Number(found[2])]),
   );
-  expect(counted).toEqual({ claim: 6, "behind-due": 2, "behind-parked": 2, "behind-backoff": 2, "behind-in-flight": 2 });
+  expect(counted).toEqual({ claim: 6, "behind-due": 2, "behind-parked": 2, "behind-backoff": 2, "behind-in-flight": 2, held: 2 });
 });
 
 function byId(a: unknown, b: unknown): number {

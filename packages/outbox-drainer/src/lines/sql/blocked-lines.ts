@@ -1,5 +1,6 @@
 import type { Queryable } from "@toolctrl/db/sql";
 import { z } from "zod";
+import { HELD_CODE } from "../../held/hold.ts";
 import { BLOCK_CAUSES, type BlockCause } from "../block-cause.ts";
 
 /** Lines looked at by one question, for each cause. */
@@ -12,9 +13,9 @@ const NOW = "(SELECT clock_timestamp())";
 
 /**
  * The lines in which somebody waits for somebody, by their heads. Each kind of head is found where it stands, so that lines in which
- * nobody waits cost nothing: parked ones, those in flight, those in backoff.
+ * nobody waits cost nothing: parked ones, those in flight, held ones, those in backoff.
  *
- * - Index: "OutboxEvent_parked_idx", "OutboxEvent_expired_idx", "OutboxEvent_due_idx" (a walk over tenants) for the candidates;
+ * - Index: "OutboxEvent_parked_idx", "OutboxEvent_expired_idx", "OutboxEvent_held_idx", "OutboxEvent_due_idx" (a walk over tenants) for the candidates;
  *   "OutboxEvent_line_idx" for each one's head, followers and depth. No lock.
  * - Bounds: so many candidates of each kind; "partial" says that there were more.
  */
@@ -36,6 +37,11 @@ flying AS MATERIALIZED (
   WHERE e."status" = 'PROCESSING' AND ($1::text IS NULL OR e."tenantId" = $1)
   ORDER BY e."lockedUntil" LIMIT ${MAX_LINES_LOOKED_AT} + 1
 ),
+holding AS MATERIALIZED (
+  SELECT e."tenantId", e."recordKey" FROM "OutboxEvent" e
+  WHERE e."status" = 'PENDING' AND e."lastErrorCode" = '${HELD_CODE}' AND ($1::text IS NULL OR e."tenantId" = $1)
+  LIMIT ${MAX_LINES_LOOKED_AT} + 1
+),
 backing AS MATERIALIZED (
   SELECT later."tenantId", later."recordKey" FROM tenants CROSS JOIN LATERAL (
     SELECT e."tenantId", e."recordKey" FROM "OutboxEvent" e
@@ -48,7 +54,7 @@ heads AS MATERIALIZED (
       SELECT 1 FROM "OutboxEvent" f WHERE f."blocksLine" AND f."tenantId" = head."tenantId" AND f."recordKey" = head."recordKey"
         AND f."position" > head."position") AS "followed",
     EXISTS (SELECT 1 FROM flying y WHERE y."tenantId" = head."tenantId" AND y."recordKey" = head."recordKey") AS "inFlight"
-  FROM (SELECT * FROM parked UNION SELECT * FROM flying UNION SELECT * FROM backing) c CROSS JOIN LATERAL (
+  FROM (SELECT * FROM parked UNION SELECT * FROM flying UNION SELECT * FROM holding UNION SELECT * FROM backing) c CROSS JOIN LATERAL (
     SELECT h."tenantId", h."recordKey", h."position", h."id", h."eventType", h."status", h."scheduledAt", h."lockedUntil", h."createdAt",
       h."lastErrorCode"
     FROM "OutboxEvent" h WHERE h."blocksLine" AND h."tenantId" = c."tenantId" AND h."recordKey" = c."recordKey" ORDER BY h."position" LIMIT 1
@@ -56,11 +62,11 @@ heads AS MATERIALIZED (
 ),
 lines AS MATERIALIZED (
   SELECT heads.*, CASE WHEN heads."status" = 'FAILED' THEN 'parked' WHEN heads."status" = 'PROCESSING' OR heads."inFlight" THEN 'in-flight'
-    WHEN heads."scheduledAt" > ${NOW} THEN 'backoff' END AS "cause"
+    WHEN heads."scheduledAt" <= ${NOW} THEN NULL WHEN heads."lastErrorCode" = '${HELD_CODE}' THEN 'held' ELSE 'backoff' END AS "cause"
   FROM heads WHERE heads."followed" OR heads."status" = 'FAILED'
 ),
 bounds AS (
-  SELECT GREATEST((SELECT count(*) FROM parked), (SELECT count(*) FROM flying), (SELECT count(*) FROM backing)) > ${MAX_LINES_LOOKED_AT}
+  SELECT GREATEST((SELECT count(*) FROM parked), (SELECT count(*) FROM flying), (SELECT count(*) FROM holding), (SELECT count(*) FROM backing)) > ${MAX_LINES_LOOKED_AT}
     OR (SELECT max("hop") FROM tenants) = ${MAX_TENANTS_WALKED} AS "partial"
 )`;
 
@@ -73,7 +79,7 @@ const lineSchema = z.object({
   headErrorCode: z.string().nullable(),
   /** Seconds since the head was published. */
   ageSeconds: z.number(),
-  /** When the head is due again (backoff), or its lease is over (in flight); null when it waits for a person. */
+  /** When the head is due again (backoff), or its lease is over (in flight); null when it waits for a person (parked, held). */
   until: z.date().nullable(),
   /** Events that wait behind the head, 1000 at most. */
   depth: z.number(),
@@ -110,7 +116,7 @@ export async function countBlockedLines(db: Queryable): Promise<Record<BlockCaus
     `${LINES} SELECT "cause", count(*)::int AS "lines" FROM lines WHERE "cause" IS NOT NULL GROUP BY "cause"`,
     [null],
   );
-  const counts: Record<BlockCause, number> = { parked: 0, backoff: 0, "in-flight": 0 };
+  const counts: Record<BlockCause, number> = { parked: 0, held: 0, backoff: 0, "in-flight": 0 };
   for (const { cause, lines } of rows) counts[cause] = Math.min(lines, MAX_LINES_LOOKED_AT);
   return counts;
 }

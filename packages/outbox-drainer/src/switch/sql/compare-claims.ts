@@ -10,6 +10,7 @@ const PER_TENANT = 20;
 const rowSchema = z.object({
   id: z.string(),
   headId: z.string(),
+  eventType: z.string(),
   outcome: z.enum(["claim", "behind-due", "behind-backoff", "behind-in-flight", "behind-parked"]),
 });
 
@@ -30,11 +31,11 @@ WITH RECURSIVE tenants ("tenant", "hop") AS (
     tenants."hop" + 1
   FROM tenants WHERE tenants."tenant" IS NOT NULL AND tenants."hop" < ${MAX_TENANTS}
 )
-SELECT due."id"::text AS "id", head."id"::text AS "headId",
+SELECT due."id"::text AS "id", head."id"::text AS "headId", due."eventType",
   CASE WHEN head."id" = due."id" THEN 'claim' WHEN head."status" = 'FAILED' THEN 'behind-parked'
     WHEN head."status" = 'PROCESSING' THEN 'behind-in-flight' WHEN head."scheduledAt" > (SELECT clock_timestamp()) THEN 'behind-backoff' ELSE 'behind-due' END AS "outcome"
 FROM tenants CROSS JOIN LATERAL (
-  SELECT w."id", w."tenantId", w."recordKey" FROM "OutboxEvent" w
+  SELECT w."id", w."tenantId", w."recordKey", w."eventType" FROM "OutboxEvent" w
   WHERE ${isDue("w")} AND w."tenantId" = tenants."tenant" ORDER BY w."scheduledAt", w."position" LIMIT ${PER_TENANT}
 ) due CROSS JOIN LATERAL (
   SELECT h."id", h."status", h."scheduledAt" FROM "OutboxEvent" h
