@@ -73,17 +73,17 @@ export const CONSUMER_MAP: ConsumerMap = {
     does: "writes or deletes the record's document of the full-text index",
     effect: "database",
     protection: "transactional-receipt",
-    source: "apps/worker-general/src/consumers/create-search-index-consumer.ts",
+    source: "apps/worker-general/src/consumers/create-search-consumer.ts",
     evidence: evidenceOf("search-index", "worker-general"),
     scope: IN,
   },
   "rag-index": {
     queue: "outbox.rag-index",
     prefixes: ["rag.index."],
-    does: "replaces the changed chunks of a document, with their embeddings",
+    does: "writes or deletes the record's document of retrieval, its changed chunks with embeddings",
     effect: "database",
-    protection: "deterministic-set",
-    source: "apps/worker-general/src/consumers/create-rag-index-consumer.ts",
+    protection: "transactional-receipt",
+    source: "apps/worker-general/src/consumers/create-rag-consumer.ts",
     evidence: evidenceOf("rag-index", "worker-general"),
     scope: IN,
   },
@@ -172,8 +172,8 @@ export const CONSUMER_MAP: ConsumerMap = {
 /** Every other queue. */
 export const QUEUES_WITHOUT_EVENTS: QueuesWithoutEvents = {
   "toolctrl.maintenance": {
-    does: "deletes events, receipts and keys that can no longer decide anything",
-    reason: "its jobs come from a schedule; a second run finds nothing left to delete",
+    does: "deletes what can no longer decide anything, and sends events out again whose jobs the queue has lost",
+    reason: "its jobs come from a schedule; a second run finds nothing left to do",
   },
 };
 

@@ -1,10 +1,8 @@
+import { CONSUMER_MAP } from "@toolctrl/consumer-map/map";
 import { QUEUE_NAMES, type QueueName } from "@toolctrl/foundation/queues";
-import { listFiles, readText } from "./repository.ts";
 
-/** The queues that a consumer of some app serves: a source that makes a `Consumer` names its queue. */
+/** The queues that a consumer of some app serves: all that the map has, but those of consumers without code. */
 export function listServedQueues(): Set<QueueName> {
-  const sources = listFiles("apps/*/src/**/*.ts").map(readText);
-  const makers = sources.filter((text) => /\): Consumer \{/.test(text));
-  const named = makers.flatMap((text) => [...text.matchAll(/^\s+queue: "([^"]+)",$/gm)].map(([, queue]) => queue));
-  return new Set(QUEUE_NAMES.filter((queue) => named.includes(queue)));
+  const served = Object.values(CONSUMER_MAP).flatMap(({ queue, source }) => (source === null ? [] : [queue as string]));
+  return new Set(QUEUE_NAMES.filter((queue) => served.includes(queue)));
 }

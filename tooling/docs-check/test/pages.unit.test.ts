@@ -1,5 +1,6 @@
 import { describeEnv } from "@toolctrl/runtime/env";
 import { expect, test } from "vitest";
+import { renderConsumerMapPage } from "../src/consumer-map-page.ts";
 import { renderEnvPage } from "../src/env-page.ts";
 import { listProgramEnvs } from "../src/env-schemas.ts";
 import { renderEventsPage } from "../src/events-page.ts";
@@ -7,6 +8,10 @@ import { listFiles, readText } from "../src/repository.ts";
 
 test("docs/reference/events.md is what the catalogue and the routes say", async () => {
   await expect(renderEventsPage()).toMatchFileSnapshot("../../../docs/reference/events.md");
+});
+
+test("docs/reference/consumer-map.md is what the consumer map says", async () => {
+  await expect(renderConsumerMapPage()).toMatchFileSnapshot("../../../docs/reference/consumer-map.md");
 });
 
 test("docs/reference/env.md is what the schemas of all programs say", async () => {
