@@ -1,5 +1,6 @@
 import type { ConsumersOf } from "@toolctrl/consumer/define";
 import type { Database } from "@toolctrl/db/client";
+import type { PluginFunctions } from "@toolctrl/domain/plugins";
 import type { QueueBackend } from "@toolctrl/queue/port";
 import type { GuardedHttp } from "@toolctrl/runtime/guarded-http";
 import type { Logger } from "@toolctrl/runtime/logger";
@@ -8,6 +9,9 @@ import { createAiCostConsumer } from "./consumers/create-ai-cost-consumer.ts";
 import { createAuditConsumer } from "./consumers/create-audit-consumer.ts";
 import { createFormRouteConsumer } from "./consumers/create-form-route-consumer.ts";
 import { createNotificationConsumer } from "./consumers/create-notification-consumer.ts";
+import { createPluginCapabilityConsumer } from "./consumers/create-plugin-capability-consumer.ts";
+import { createPluginFanoutConsumer } from "./consumers/create-plugin-fanout-consumer.ts";
+import { createPluginInvokeConsumer } from "./consumers/create-plugin-invoke-consumer.ts";
 import { createRagConsumer } from "./consumers/create-rag-consumer.ts";
 import { createSearchConsumer } from "./consumers/create-search-consumer.ts";
 import type { WorkerGeneralEnv } from "./env.ts";
@@ -19,6 +23,8 @@ export interface ConsumerDeps {
   readonly http: Pick<GuardedHttp, "request">;
   readonly metrics: Metrics;
   readonly log: Logger;
+  /** The functions that plugins' subscriptions may name. */
+  readonly pluginFunctions?: PluginFunctions;
 }
 
 /** The consumers of this app, by name: exactly those of its queues. */
@@ -35,5 +41,17 @@ export function createConsumers(env: WorkerGeneralEnv, deps: ConsumerDeps): Part
     }),
     "ai-cost-record": createAiCostConsumer(deps),
     "form-route": createFormRouteConsumer(deps),
+    "plugin-fanout": createPluginFanoutConsumer(deps),
+    "plugin-invoke": createPluginInvokeConsumer({
+      ...deps,
+      functions: deps.pluginFunctions ?? {},
+      secretsKey: env.PLUGIN_SECRETS_KEY,
+      concurrency: Math.max(1, Math.min(env.PLUGIN_CONCURRENCY, Math.floor(env.DATABASE_POOL_MAX / 2))),
+      deadlineMs: env.PLUGIN_DEADLINE_MS,
+      maxAttempts: env.PLUGIN_MAX_ATTEMPTS,
+      backoffMs: env.PLUGIN_BACKOFF_MS,
+      maxRetryAfterMs: env.PLUGIN_RETRY_AFTER_MAX_SECONDS * 1000,
+    }),
+    "plugin-capability-count": createPluginCapabilityConsumer(deps),
   };
 }

@@ -1,6 +1,7 @@
 import { startConsumers } from "@toolctrl/consumer/run";
 import { createEffects } from "@toolctrl/db/after-save-effect";
 import { afterSaveEffects } from "@toolctrl/domain/after-save-effects";
+import type { PluginFunctions } from "@toolctrl/domain/plugins";
 import { createRouter } from "@toolctrl/event-router/router";
 import { registerProcess } from "@toolctrl/outbox-drainer/registry";
 import { createClosedGate, createConditionCheck, createStartConditions, type RolloutGate } from "@toolctrl/outbox-drainer/switch";
@@ -20,8 +21,15 @@ import { startSampling } from "./start-sampling.ts";
 
 const APP = "worker-general";
 
-/** The whole app, from its environment to the signal that ends it. `gate` says whether pull workers may run. */
-export function runWorkerGeneral({ gate }: { gate: RolloutGate }): Promise<never> {
+export interface WorkerGeneralOptions {
+  /** Says whether pull workers may run. */
+  readonly gate: RolloutGate;
+  /** The functions that plugins' subscriptions may name. Default: none. */
+  readonly pluginFunctions?: PluginFunctions;
+}
+
+/** The whole app, from its environment to the signal that ends it. */
+export function runWorkerGeneral({ gate, pluginFunctions = {} }: WorkerGeneralOptions): Promise<never> {
   const env = envOrExit(readEnv);
   const log = createLogger({ app: APP, level: env.LOG_LEVEL });
   boundHeap();
@@ -35,7 +43,7 @@ export function runWorkerGeneral({ gate }: { gate: RolloutGate }): Promise<never
       const backend = scope.add("backend", await openBackend(env, log));
       const http = scope.add("http", openHttp(env));
       const pool = database.pool;
-      const consumers = Object.values(createConsumers(env, { pool, backend, http, metrics, log }));
+      const consumers = Object.values(createConsumers(env, { pool, backend, http, metrics, log, pluginFunctions }));
       const shared = { database, backend, pool, store, metrics, alerts, log };
 
       const checkConditions = createConditionCheck(createStartConditions({ db: pool, gate, backend }));

@@ -1,4 +1,4 @@
-export { insertIntent, insertIntents, listIntents } from "./intents/ensure-intent.ts";
+export { findIntent, insertIntent, insertIntents, listIntents } from "./intents/ensure-intent.ts";
 export type { Intent, IntentKey, IntentState } from "./intents/intent.ts";
 export {
   abandonIntent,

@@ -5,6 +5,7 @@ import { routeSubmission } from "@toolctrl/domain/forms";
 import { CodedError } from "@toolctrl/foundation/errors";
 import { formSubmissionReceivedSchema } from "@toolctrl/foundation/events";
 import { listSchemaProblems } from "@toolctrl/foundation/schema-problems";
+import { causedBy } from "../caused-by.ts";
 
 const NAME = "form-route";
 
@@ -21,7 +22,7 @@ export function createFormRouteConsumer(deps: { pool: Database["pool"] }): Named
       const id = submissionIdOf(delivery);
       const { tenantId, effectEpoch } = delivery;
       return databaseEffect(deps.pool, NAME, delivery, (_tx, outbox) =>
-        routeSubmission(outbox, { tenantId, id, effectEpoch, event: contextOf(delivery) }),
+        routeSubmission(outbox, { tenantId, id, effectEpoch, event: causedBy(delivery) }),
       );
     },
   };
@@ -35,16 +36,4 @@ function submissionIdOf({ eventId, type, payload }: Delivery): string {
   throw new CodedError("RECEIVER.PAYLOAD", `expected ${type} to name a submission, got:\n${lines.join("\n")}`, {
     facts: { eventId, paths: problems.map(({ path }) => path) },
   });
-}
-
-/** What is published because of this event says so. */
-function contextOf({ eventId, envelope }: Delivery) {
-  const { correlationId, depth, traceparent, tracestate } = envelope;
-  return {
-    causationId: eventId,
-    depth: depth + 1,
-    correlationId: correlationId ?? undefined,
-    traceparent: traceparent ?? undefined,
-    tracestate: tracestate ?? undefined,
-  };
 }

@@ -36,3 +36,13 @@ export async function listIntents(db: Queryable, key: Omit<IntentKey, "target">)
   );
   return rows;
 }
+
+/** One intent, or null when it is not there. */
+export async function findIntent(db: Queryable, key: IntentKey): Promise<Intent | null> {
+  const { rows } = await db.query<Intent>(
+    `SELECT ${INTENT_COLUMNS} FROM "OutboxIntent"
+     WHERE "eventId" = $1 AND "consumer" = $2 AND "target" = $3 AND "effectEpoch" = $4 AND "tenantId" = $5`,
+    [key.eventId, key.consumer, key.target, key.effectEpoch, key.tenantId],
+  );
+  return rows[0] ?? null;
+}

@@ -1,4 +1,4 @@
-import { publishOutboxEvent, type OutboxTransaction } from "@toolctrl/db/outbox";
+import { publishOutboxEvent, type OutboxEventInput, type OutboxTransaction } from "@toolctrl/db/outbox";
 import { z } from "zod";
 import type { CapabilityKey } from "./set-capability-quota.ts";
 
@@ -6,8 +6,8 @@ export interface CapabilityUse extends CapabilityKey {
   readonly amount: number;
   /** When it was used, ISO 8601; its month in UTC is the one it counts for. */
   readonly usedAt: string;
-  /** The event that tells of the use; what follows from it says so. */
-  readonly event: { readonly id: string; readonly correlationId: string | null; readonly depth: number };
+  /** What an event says that is published because of this use. */
+  readonly event: Pick<OutboxEventInput, "causationId" | "correlationId" | "depth" | "traceparent" | "tracestate">;
 }
 
 const countRow = z.object({ used: z.coerce.bigint(), perMonth: z.coerce.bigint().nullable(), told: z.boolean() });
@@ -55,8 +55,6 @@ async function publishQuotaUsedUp(tx: OutboxTransaction, use: CapabilityUse, quo
       body: `Its quota is ${quota.perMonth} a month. What it asks for beyond that is refused until the next month, or until the quota is raised.`,
     },
     dispatchKey: `plugin-quota/${pluginId}/${capability}/${quota.period}`,
-    ...(event.correlationId === null ? {} : { correlationId: event.correlationId }),
-    causationId: event.id,
-    depth: event.depth + 1,
+    ...event,
   });
 }

@@ -1,0 +1,39 @@
+import { integer, lessThan, optionalText, type EnvRule } from "@toolctrl/runtime/env";
+
+/** How plugins are called. */
+export const pluginEnv = {
+  PLUGIN_SECRETS_KEY: optionalText({
+    pattern: /^[A-Za-z0-9+/]{43}=$/,
+    accepts: "32 bytes in base64",
+    about: "Encrypts the secrets of HTTP subscriptions at rest (openssl rand -base64 32); without it such hooks are dead, functions run",
+  }),
+  PLUGIN_MAX_ATTEMPTS: integer({ min: 1, max: 20, fallback: 8, about: "Tries per hook and subscription before it is dead" }),
+  PLUGIN_BACKOFF_MS: integer({
+    min: 1,
+    max: 60 * 60 * 1000,
+    fallback: 5000,
+    about: "Wait (ms) before the second try at a plugin; doubles with each, up to an hour",
+  }),
+  PLUGIN_RETRY_AFTER_MAX_SECONDS: integer({
+    min: 0,
+    max: 24 * 60 * 60,
+    fallback: 3600,
+    about: "Most (s) that a plugin's Retry-After can ask for",
+  }),
+  PLUGIN_DEADLINE_MS: integer({
+    min: 100,
+    // A transaction that waits for longer than a minute is ended by the database.
+    max: 50_000,
+    fallback: 15_000,
+    about: "Longest time (ms) of one request to a plugin, or of one run of its function; less than OUTBOX_CLAIM_TTL_MS",
+  }),
+  PLUGIN_CONCURRENCY: integer({
+    min: 1,
+    max: 500,
+    fallback: 5,
+    about: "Plugins called at the same time, but no more than half of DATABASE_POOL_MAX: a running function holds a connection",
+  }),
+};
+
+// A call that outlives an unrenewed claim would still be running when the next delivery takes it for dead.
+export const PLUGIN_RULES: readonly EnvRule[] = [lessThan("PLUGIN_DEADLINE_MS", "OUTBOX_CLAIM_TTL_MS")];

@@ -1,0 +1,38 @@
+import type { Delivery } from "@toolctrl/consumer/define";
+import type { CallDeps, CallTerms } from "@toolctrl/consumer/external-call";
+import type { PluginFunctions } from "@toolctrl/domain/plugins";
+
+export const PLUGIN_FANOUT = "plugin-fanout";
+export const PLUGIN_INVOKE = "plugin-invoke";
+
+export const PLUGIN_TERMS = {
+  consumer: PLUGIN_INVOKE,
+  peer: "plugin",
+  codes: { gone: "PLUGIN.GONE", rejected: "PLUGIN.REJECTED", failed: "PLUGIN.FAILED", unknown: "PLUGIN.OUTCOME_UNKNOWN" },
+} as const satisfies CallTerms;
+
+export interface PluginInvokeDeps extends CallDeps {
+  /** The functions that subscriptions may name. */
+  readonly functions: PluginFunctions;
+  /** 32 bytes in base64: opens the secrets of HTTP subscriptions. Undefined where this installation has none. */
+  readonly secretsKey: string | undefined;
+  readonly concurrency: number;
+}
+
+/** The hooks of an event: one intent per subscription, in the epoch that `plugin-invoke` has in this delivery. */
+export interface InvocationKey {
+  readonly eventId: string;
+  readonly tenantId: string;
+  readonly consumer: typeof PLUGIN_INVOKE;
+  readonly effectEpoch: number;
+}
+
+export function invocationKey({ eventId, tenantId, envelope }: Pick<Delivery, "eventId" | "tenantId" | "envelope">): InvocationKey {
+  const effectEpoch = envelope.replayConsumer === PLUGIN_INVOKE ? envelope.effectEpoch : 0;
+  return { eventId, tenantId, effectEpoch, consumer: PLUGIN_INVOKE };
+}
+
+/** The webhook-id or idempotency key of a hook: the same on every try, another on a deliberate repeat and for another subscription. */
+export function externalIdOf({ eventId, effectEpoch }: InvocationKey, target: string): string {
+  return effectEpoch === 0 ? `${eventId}-${target}` : `${eventId}-${target}-${effectEpoch}`;
+}

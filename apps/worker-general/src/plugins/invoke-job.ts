@@ -1,0 +1,33 @@
+import type { JobEnvelope } from "@toolctrl/foundation/envelope";
+import { HANDED_ON, handedOnJobId } from "@toolctrl/queue/handed-on-jobs";
+import type { NewJob, QueueBackend } from "@toolctrl/queue/port";
+import { PLUGIN_INVOKE } from "./invocation.ts";
+
+/**
+ * The job that calls one subscription of an event. It carries no payload: as many copies of it as there are subscriptions would fill the queue, so
+ * each reads the event's row. A requeue of the event raises the generation, so that a kept finished job does not swallow the new one.
+ */
+export function invokeJobOf(envelope: JobEnvelope, target: string): NewJob {
+  const { payload: _inRow, ...data } = envelope;
+  const { outboxEventId: id, generation } = envelope;
+  return {
+    queue: HANDED_ON[PLUGIN_INVOKE].queue,
+    id: handedOnJobId(PLUGIN_INVOKE, { id, generation }, target),
+    name: "plugin.invoke",
+    data: { ...data, target } satisfies JobEnvelope,
+  };
+}
+
+/**
+ * Hands an event on to its subscriptions; those whose job is there already are left alone.
+ * @throws CodedError `QUEUE.*`, the first, after all were tried
+ */
+export async function addInvokeJobs(
+  backend: Pick<QueueBackend, "addAll">,
+  envelope: JobEnvelope,
+  targets: readonly string[],
+): Promise<void> {
+  if (targets.length === 0) return;
+  const added = await backend.addAll(targets.map((target) => invokeJobOf(envelope, target)));
+  for (const result of added) if (!result.ok) throw result.error;
+}

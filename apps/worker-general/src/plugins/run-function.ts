@@ -1,0 +1,41 @@
+import { outboxTransactionOf } from "@toolctrl/db/outbox";
+import type { Queryable } from "@toolctrl/db/sql";
+import type { PluginFunction, PluginHook, PluginTransaction } from "@toolctrl/domain/plugins";
+import { CodedError } from "@toolctrl/foundation/errors";
+import { createRevocableClient } from "@toolctrl/outbox-drainer/revocable-client";
+import { abortAfter, withDeadline } from "@toolctrl/runtime/deadline";
+
+export interface FunctionRun {
+  readonly idempotencyKey: string;
+  readonly signal: AbortSignal;
+  readonly deadlineMs: number;
+}
+
+/**
+ * Runs a plugin's function in a transaction, for `deadlineMs` at most. When it has ended, or its time is up, the transaction is taken from it and
+ * its calls in flight are awaited, so that it writes nothing into what comes after.
+ * @throws what the function throws; CodedError `PLUGIN.TIMEOUT`
+ */
+export async function runFunction(tx: Queryable, fn: PluginFunction, hook: PluginHook, run: FunctionRun): Promise<void> {
+  const { idempotencyKey, deadlineMs } = run;
+  // A statement that is still running when the time is up ends too, and with it the wait for it.
+  await tx.query(`SELECT set_config('statement_timeout', $1, true)`, [String(deadlineMs)]);
+  const revocable = createRevocableClient(pluginTransactionOf(tx), () => undefined);
+  const deadline = abortAfter(deadlineMs, run.signal);
+  try {
+    const running = (async () => fn(hook, { tx: revocable.client, signal: deadline.signal, idempotencyKey }))();
+    await withDeadline(running, deadlineMs, () => timeout(deadlineMs));
+  } finally {
+    deadline.clear();
+    revocable.revoke();
+    await revocable.drained();
+  }
+}
+
+function pluginTransactionOf(tx: Queryable): PluginTransaction {
+  return { query: (text, values) => tx.query(text, values), ...outboxTransactionOf(tx) };
+}
+
+function timeout(deadlineMs: number): CodedError {
+  return new CodedError("PLUGIN.TIMEOUT", `expected the function to end within ${deadlineMs} ms, it did not`, { facts: { deadlineMs } });
+}
