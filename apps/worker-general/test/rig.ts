@@ -91,6 +91,7 @@ export function mailEnv(smtpPort: number, httpPort: number): Record<string, stri
     WEBHOOK_SECRETS_KEY: SECRETS_KEY,
     WEBHOOK_DEADLINE_MS: "1500",
     WEBHOOK_BACKOFF_MS: "50",
+    MARKETING_DEADLINE_MS: "1500",
     OUTBOUND_HTTP_ALLOW: `127.0.0.1:${httpPort}`,
   };
 }
