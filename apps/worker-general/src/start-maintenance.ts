@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Database } from "@toolctrl/db/client";
+import { purgeDeletedDocuments } from "@toolctrl/domain/search";
 import { createRouter, ROUTES } from "@toolctrl/event-router/router";
 import { createReconciler, type Reconciler } from "@toolctrl/outbox-drainer/reconcile";
 import { runRetention } from "@toolctrl/outbox-drainer/retention";
@@ -58,8 +59,11 @@ export function startMaintenance(env: WorkerGeneralEnv, deps: MaintenanceDeps): 
 async function cleanUp(env: WorkerGeneralEnv, { database, metrics, log }: MaintenanceDeps): Promise<JobOutcome> {
   const settings = { retentionHours: env.OUTBOX_DONE_RETENTION_HOURS, batchSize: env.OUTBOX_DONE_RETENTION_BATCH_SIZE };
   const report = await runRetention(database.pool, ROUTES, settings, log);
-  countRetention(metrics, report);
-  return { kind: "done", result: report };
+  // After the events: those that are gone now hold nothing back any more.
+  const search = await purgeDeletedDocuments(database.pool, settings);
+  countRetention(metrics, report, { SearchDocument: search.purged });
+  log.info({ search }, "deleted search documents were purged");
+  return { kind: "done", result: { ...report, search } };
 }
 
 async function reconcile(reconciler: Reconciler, { metrics, log }: MaintenanceDeps): Promise<JobOutcome> {
