@@ -67,6 +67,7 @@ test("an event that comes while an older one's call is running waits for its end
     { key: older, status: "subscribed", revision: 1, name: "Older" },
     { key: younger, status: "unsubscribed", revision: 2, name: null },
   ]);
+  await harness.untilIdle("outbox.marketing");
   expect(await harness.backend.find("outbox.marketing", jobIdFor(younger))).toMatchObject({ state: "completed", failures: 0 });
 });
 
