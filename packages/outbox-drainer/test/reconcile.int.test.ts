@@ -58,16 +58,21 @@ describe("what is lost", () => {
   });
 
   test("a plugin call whose job is gone; while one call of the event waits, the event is under way", async () => {
-    const [gone, waits] = [await handedOff({ type: "plugin.hook.order.paid" }), await handedOff({ type: "plugin.hook.order.paid" })];
-    for (const id of [gone, waits]) {
-      await seedReceipt(database.pool, id, "plugin-fanout");
-      await database.pool.query(
-        `INSERT INTO "OutboxIntent" ("id", "eventId", "tenantId", "consumer", "target", "externalId") SELECT gen_random_uuid(), $1, 'acme', 'plugin-invoke', 's1', 'x'`,
-        [id],
-      );
-    }
-    await backend.addAll([{ queue: "toolctrl.plugin-invoke", id: jobIdOf("plugin", `${waits}-s1`), name: "plugin.invoke", data: {} }]);
-    expect(await lost()).toMatchObject({ underWay: 1, lost: [{ id: gone, missing: ["plugin-invoke"] }] });
+    const [gone = "", waits = "", again = ""] = await Promise.all(
+      ["pending", "pending", "failed"].map(async (state) => {
+        const id = await handedOff({ type: "plugin.hook.order.paid" });
+        await seedReceipt(database.pool, id, "plugin-fanout");
+        await database.pool.query(
+          `INSERT INTO "OutboxIntent" ("id", "eventId", "tenantId", "consumer", "target", "state", "externalId") SELECT gen_random_uuid(), $1, 'acme', 'plugin-invoke', 's1', $2, 'x'`,
+          [id, state],
+        );
+        return id;
+      }),
+    );
+    // A hook that is dead has a job again when its event was requeued.
+    const jobs = [waits, again].map((id) => jobIdOf("plugin", `${id}-s1`));
+    await backend.addAll(jobs.map((id) => ({ queue: "toolctrl.plugin-invoke", id, name: "plugin.invoke", data: {} })));
+    expect(await lost()).toMatchObject({ underWay: 2, lost: [{ id: gone, missing: ["plugin-invoke"] }] });
   });
 
   test("the job of a requeue, though the consumer gave up on the event before; a job that gave up since is dead, not lost", async () => {

@@ -63,6 +63,42 @@ describe("trace", () => {
     expect(trace.verdict).toMatchObject({ state: "waiting" });
   });
 
+  test("finds the job of each subscription that a hook is for, and the event is under way while one of them waits", async () => {
+    const database = await openDatabase();
+    const backend = await openBackend();
+    const { pool } = database;
+    const id = await seedEvent(pool, { status: "DONE", type: "plugin.hook.lead.created" });
+    await seedReceipt(pool, id, "plugin-fanout");
+    await seedReceipt(pool, id, "plugin-invoke/s1");
+    await seedReceipt(pool, id, "plugin-invoke/s3", "dead");
+    await pool.query(
+      `INSERT INTO "OutboxIntent" ("id", "eventId", "tenantId", "consumer", "target", "state", "externalId", "sentAt")
+       SELECT gen_random_uuid(), $1, 'acme', 'plugin-invoke', target, state, target, CASE state WHEN 'sent' THEN clock_timestamp() END
+         FROM (VALUES ('s1', 'sent'), ('s2', 'pending'), ('s3', 'failed')) AS t(target, state)`,
+      [id],
+    );
+    await pool.query(
+      `INSERT INTO "OutboxDrainer" ("id", "app", "host", "pid", "queues", "queueBackend", "queuePrefix", "aliveUntil")
+       VALUES (gen_random_uuid(), 'worker-general', 'h', 1, '{outbox.plugin-hook,toolctrl.plugin-invoke}', 'redis', 'p', clock_timestamp() + interval '1 hour')`,
+    );
+    const queue = "toolctrl.plugin-invoke";
+    await backend.addAll([{ queue, id: `plugin-${id}-s2`, name: "plugin.invoke", data: {} }]);
+    const trace = await traceEvent({ db: pool, router, backend }, id);
+    expect(trace.jobs.map((job) => [job.queue, job.jobId, job.view?.state ?? null])).toEqual([
+      ["outbox.plugin-hook", `outbox-${id}`, null],
+      [queue, `plugin-${id}-s2`, "waiting"],
+      [queue, `plugin-${id}-s3`, null],
+      [queue, `plugin-${id}-s1`, null],
+    ]);
+    expect(trace.verdict).toMatchObject({ state: "handed-off" });
+    expect(trace.intents.map(({ target, state }) => `${target} ${state}`).toSorted()).toEqual(["s1 sent", "s2 pending", "s3 failed"]);
+    await pool.query(`UPDATE "OutboxIntent" SET "state" = 'sent', "sentAt" = clock_timestamp() WHERE "target" = 's2'`);
+    await backend.obliterate(queue);
+    await seedReceipt(pool, id, "plugin-invoke", "dead");
+    expect((await traceEvent({ db: pool, router, backend }, id)).verdict).toMatchObject({ state: "dead" });
+    expect((await outboxStats({ db: pool, router, backend })).dead).toMatchObject([{ consumer: "plugin-invoke", jobs: 1 }]);
+  });
+
   test("keeps the failures that a requeue made the row forget", async () => {
     const database = await openDatabase();
     const id = await seedEvent(database.pool, { status: "FAILED" });

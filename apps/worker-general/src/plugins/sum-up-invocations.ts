@@ -11,6 +11,9 @@ const LOCK = `SELECT 1 FROM "OutboxReceipt" WHERE "eventId" = $1 AND "consumer" 
 const ANY_OPEN = `SELECT 1 FROM "OutboxIntent"
   WHERE "eventId" = $1 AND "consumer" = $2 AND "effectEpoch" = $3 AND "tenantId" = $4 AND "state" NOT IN ('sent', 'failed') LIMIT 1`;
 
+const DIED_IN = `SELECT COALESCE(max("generation"), 0)::int AS "generation" FROM "OutboxReceipt"
+  WHERE "eventId" = $1 AND starts_with("consumer", '${PLUGIN_INVOKE}/') AND "effectEpoch" = $2 AND "outcome" = 'dead'`;
+
 const WITHDRAW = `DELETE FROM "OutboxReceipt" WHERE "eventId" = $1 AND "consumer" = '${PLUGIN_INVOKE}' AND "outcome" = 'done'`;
 
 /** To be taken after the intents were written that the caller writes, and before it looks at the others: those that were settled meanwhile are then seen. */
@@ -32,7 +35,11 @@ export async function sumUpInvocations(tx: Queryable, key: InvocationKey, genera
   if (open.rows.length > 0) return;
   const sum = concludeIntents(await listIntents(tx, key), PLUGIN_TERMS, { deadlineMs: 0 });
   if (sum.kind === "done") await createReceiptAuthority(tx, { tenantId, consumer, effectEpoch }).record(eventId, sum.result);
-  if (sum.kind === "cancel") await recordDead(tx, { eventId, tenantId, consumer, effectEpoch, generation, error: sum.error });
+  if (sum.kind !== "cancel") return;
+  // The last hook to end may be of an older job than the one that died.
+  const { rows } = await tx.query<{ generation: number }>(DIED_IN, [eventId, effectEpoch]);
+  const died = Math.max(generation, rows[0]?.generation ?? 0);
+  await recordDead(tx, { eventId, tenantId, consumer, effectEpoch, generation: died, error: sum.error });
 }
 
 /** Takes the sum back: hooks have been added that are not settled. */

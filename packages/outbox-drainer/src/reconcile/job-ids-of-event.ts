@@ -1,7 +1,8 @@
 import type { Queryable } from "@toolctrl/db/sql";
 import type { Router } from "@toolctrl/event-router/router";
 import type { QueueName } from "@toolctrl/foundation/queues";
-import { jobIdFor, jobIdOf } from "@toolctrl/queue/job-id";
+import { HANDED_ON, handedOnJobId, isHandedOn, type HandedOnConsumer } from "@toolctrl/queue/handed-on-jobs";
+import { jobIdFor } from "@toolctrl/queue/job-id";
 
 export interface EventJobId {
   readonly eventId: string;
@@ -16,29 +17,38 @@ export async function jobIdsOfEvent(
   events: ReadonlyArray<{ readonly id: string; readonly eventType: string; readonly generation: number }>,
 ): Promise<EventJobId[]> {
   const jobs: EventJobId[] = [];
-  const invoking = new Map<string, number>();
+  const perTarget = new Map<string, { event: { id: string; generation: number }; consumer: HandedOnConsumer }>();
   for (const { id, eventType, generation } of events) {
     const route = router(eventType);
     if (route === null || route.target !== "queue") continue;
     jobs.push({ eventId: id, queue: route.queue, jobId: jobIdFor(id, generation) });
-    if (route.consumers.includes("email-send"))
-      jobs.push({ eventId: id, queue: "toolctrl.email", jobId: jobIdOf("email", id, generation) });
-    if (route.consumers.includes("plugin-invoke")) invoking.set(id, generation);
+    for (const consumer of route.consumers.filter(isHandedOn)) {
+      const event = { id, generation };
+      if (HANDED_ON[consumer].perTarget) perTarget.set(`${id} ${consumer}`, { event, consumer });
+      else jobs.push({ eventId: id, queue: HANDED_ON[consumer].queue, jobId: handedOnJobId(consumer, event) });
+    }
   }
-  for (const { eventId, target } of await listOpenTargets(db, [...invoking.keys()])) {
-    const jobId = jobIdOf("plugin", `${eventId}-${target}`, invoking.get(eventId));
-    jobs.push({ eventId, queue: "toolctrl.plugin-invoke", jobId });
+  for (const { eventId, consumer, target } of await listUnsentTargets(db, [...perTarget.values()])) {
+    const job = perTarget.get(`${eventId} ${consumer}`);
+    if (job === undefined) continue;
+    jobs.push({ eventId, queue: HANDED_ON[job.consumer].queue, jobId: handedOnJobId(job.consumer, job.event, target) });
   }
   return jobs;
 }
 
-/** The subscriptions a plugin hook still has to call. Index: "OutboxIntent_effect_key". */
-async function listOpenTargets(db: Queryable, eventIds: readonly string[]): Promise<Array<{ eventId: string; target: string }>> {
-  if (eventIds.length === 0) return [];
-  const { rows } = await db.query<{ eventId: string; target: string }>(
-    `SELECT "eventId"::text AS "eventId", "target" FROM "OutboxIntent"
-     WHERE "eventId" = ANY($1::uuid[]) AND "consumer" = 'plugin-invoke' AND "state" NOT IN ('sent', 'failed')`,
-    [eventIds],
+/**
+ * The targets that a job may still be at: one that failed too, as it is called again when the event was requeued. Index: "OutboxIntent_effect_key".
+ */
+async function listUnsentTargets(
+  db: Queryable,
+  jobs: ReadonlyArray<{ readonly event: { readonly id: string }; readonly consumer: string }>,
+): Promise<Array<{ eventId: string; consumer: string; target: string }>> {
+  if (jobs.length === 0) return [];
+  const { rows } = await db.query<{ eventId: string; consumer: string; target: string }>(
+    `SELECT i."eventId"::text AS "eventId", i."consumer", i."target"
+       FROM unnest($1::uuid[], $2::text[]) AS job("eventId", "consumer")
+       JOIN "OutboxIntent" i ON i."eventId" = job."eventId" AND i."consumer" = job."consumer" AND i."state" <> 'sent'`,
+    [jobs.map(({ event }) => event.id), jobs.map(({ consumer }) => consumer)],
   );
   return rows;
 }

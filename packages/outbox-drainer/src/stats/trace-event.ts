@@ -48,9 +48,9 @@ export async function traceEvent(
   const { payload: _payload, ...event } = found;
   const rule = deps.router(event.eventType);
   const target = rule === null ? "nowhere" : rule.target === "queue" ? rule.queue : "database";
-  const jobs = await jobsOfEvent(deps.backend, rule, event);
   const receipts = await listReceipts(db, id);
   const intents = await listEventIntents(db, id);
+  const jobs = await jobsOfEvent(deps.backend, rule, event, intents);
   const deliveries = await listEventDeliveries(db, id);
   const effects = await listEventRows(db, id);
   const actions = await listEventActions(db, id);
