@@ -28,7 +28,7 @@ export interface ConsumerDeps {
 }
 
 /** The consumers of this app, by name: exactly those of its queues. */
-export function createConsumers(env: WorkerGeneralEnv, deps: ConsumerDeps): Partial<ConsumersOf<"general">> {
+export function createConsumers(env: WorkerGeneralEnv, deps: ConsumerDeps): ConsumersOf<"general"> {
   return {
     "notification-create": createNotificationConsumer(deps),
     "audit-append": createAuditConsumer(deps),

@@ -20,7 +20,7 @@ export interface ConsumerDeps {
 }
 
 /** The consumers of this app, by name: exactly those of its queues. */
-export function createConsumers(env: WorkerMailEnv, deps: ConsumerDeps): Partial<ConsumersOf<"mail">> {
+export function createConsumers(env: WorkerMailEnv, deps: ConsumerDeps): ConsumersOf<"mail"> {
   const domain = messageIdDomain(env);
   return {
     "mail-render": createMailRender({
