@@ -70,6 +70,15 @@ test("the examples that publish write the events they show", async () => {
   ]);
 });
 
+test("the examples on marketing publish a contact, suppress an address and lift it", async () => {
+  const database = await openDatabase();
+  stubProduct(database);
+  await runExample(exampleOf("docs/guides/marketing.md", "marketing.lead.upsert"));
+  await runExample(exampleOf("docs/guides/marketing.md", "suppressContact"));
+  const sync = { eventType: "marketing.lead.sync", payload: { email: "bob@example.com" } };
+  expect(await eventsOf(database)).toMatchObject([{ eventType: "marketing.lead.upsert", payload: { consent: "granted" } }, sync, sync]);
+});
+
 test("the consumer of the guide has its effect once, however often its job is delivered, and refuses a payload it cannot use", async () => {
   const database = await openDatabase();
   await database.pool.query(`CREATE TABLE "AiCost" ("tenantId" text NOT NULL, "model" text NOT NULL, "cents" integer NOT NULL)`);
