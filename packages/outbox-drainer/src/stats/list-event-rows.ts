@@ -2,7 +2,7 @@ import type { Queryable } from "@toolctrl/db/sql";
 import { z } from "zod";
 
 const rowRow = z.object({
-  table: z.enum(["EmailMessage", "Notification", "AuditEntry", "SearchDocument", "AiCostEntry"]),
+  table: z.enum(["EmailMessage", "Notification", "AuditEntry", "SearchDocument", "RagDocument", "AiCostEntry", "FormSubmission", "Lead"]),
   key: z.string(),
   effectEpoch: z.number(),
   createdAt: z.date(),
@@ -11,7 +11,10 @@ const rowRow = z.object({
 /** A row that a consumer wrote for an event; `key` finds it in its table. */
 export type EffectRow = z.output<typeof rowRow>;
 
-/** The database effects of an event. Indexes: each table's unique key over the event, `SearchDocument_eventId_idx`. */
+/**
+ * The database effects of an event. Indexes: each table's unique key over the event, `SearchDocument_eventId_idx`, `RagDocument_eventId_idx`; of a submission, which its
+ * event names, the primary key.
+ */
 export async function listEventRows(db: Queryable, eventId: string): Promise<EffectRow[]> {
   const { rows } = await db.query(
     `SELECT 'EmailMessage' AS "table", "messageId" AS "key", "effectEpoch", "createdAt" FROM "EmailMessage" WHERE "eventId" = $1::uuid
@@ -23,8 +26,19 @@ export async function listEventRows(db: Queryable, eventId: string): Promise<Eff
      SELECT 'SearchDocument', "collection" || '/' || "recordId" || CASE WHEN "deletedAt" IS NULL THEN '' ELSE ' (deleted)' END, "effectEpoch", "appliedAt"
        FROM "SearchDocument" WHERE "eventId" = $1::uuid
      UNION ALL
+     SELECT 'RagDocument', "collection" || '/' || "recordId" || CASE WHEN "deletedAt" IS NULL THEN '' ELSE ' (deleted)' END, "effectEpoch", "appliedAt"
+       FROM "RagDocument" WHERE "eventId" = $1::uuid
+     UNION ALL
      SELECT 'AiCostEntry', "model" || ' ' || trim_scale("amount")::text || ' ' || "currency", "effectEpoch", "createdAt"
        FROM "AiCostEntry" WHERE "eventId" = $1::uuid
+     UNION ALL
+     SELECT routed."table", routed."key", 0, s."routedAt"
+       FROM (SELECT "tenantId", CASE WHEN "eventType" = 'form.submission.received'
+               AND "payload" ->> 'recordId' ~ '^[0-9a-f]{8}(-[0-9a-f]{4}){3}-[0-9a-f]{12}$' THEN ("payload" ->> 'recordId')::uuid END AS "submissionId"
+             FROM "OutboxEvent" WHERE "id" = $1::uuid) e
+       JOIN "FormSubmission" s ON s."id" = e."submissionId" AND s."tenantId" = e."tenantId" AND s."routedAt" IS NOT NULL
+       CROSS JOIN LATERAL (VALUES ('FormSubmission', s."id"::text), ('Lead', s."leadId"::text)) AS routed("table", "key")
+       WHERE routed."key" IS NOT NULL
      ORDER BY "createdAt"`,
     [eventId],
   );
