@@ -12,8 +12,8 @@ const rowRow = z.object({
 export type EffectRow = z.output<typeof rowRow>;
 
 /**
- * The database effects of an event. Indexes: each table's unique key over the event, `SearchDocument_eventId_idx`, `RagDocument_eventId_idx`; of a submission, which its
- * event names, the primary key.
+ * The database effects of an event. Indexes: each table's unique key over the event, `SearchDocument_eventId_idx`, `RagDocument_eventId_idx`;
+ * of a submission, which its event names, the primary key.
  */
 export async function listEventRows(db: Queryable, eventId: string): Promise<EffectRow[]> {
   const { rows } = await db.query(
