@@ -29,6 +29,7 @@ const FILES = {
     `import fs from "node:fs";`,
     `import pg from "pg";`,
     `const late = (): Promise<unknown> => import("./late.ts");`,
+    `// Not a → program: new URL("./told-of.ts", import.meta.url)`,
     `const beside = new URL("./process.ts", import.meta.url);`,
     `const folder = new URL("../data", import.meta.url);`,
     `export const handle = <T,>(job: Job<T> & Other): number => (fs && pg && late && beside && folder ? writeRow(job.n as number) : 0);`,

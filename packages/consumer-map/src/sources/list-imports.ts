@@ -1,7 +1,7 @@
 import { parseSync } from "oxc-parser";
 
-/** A file named beside its module, as for a process that is started: `new URL("./one.ts", import.meta.url)`. */
-const FILE_URL = /new URL\(\s*"(\.{1,2}\/[^"]+)"\s*,\s*import\.meta\.url\s*\)/g;
+/** What stands before an `import.meta` that names a file beside the module, as for a process that is started. */
+const FILE_URL = /new URL\(\s*"(\.{1,2}\/[^"]+)"\s*,\s*$/;
 
 /**
  * What a module brings in when it is loaded or run, as it is written there: imports and re-exports, literal dynamic imports, and files
@@ -24,5 +24,6 @@ export function listImports(path: string, text: string): string[] {
     const literal = /^["'`]([^"'`$]+)["'`]$/.exec(text.slice(moduleRequest.start, moduleRequest.end));
     if (literal?.[1] !== undefined) found.push(literal[1]);
   }
-  return [...found, ...[...text.matchAll(FILE_URL)].map(([, target = ""]) => target)];
+  const beside = module.importMetas.flatMap(({ start }) => FILE_URL.exec(text.slice(0, start))?.[1] ?? []);
+  return [...found, ...beside];
 }
