@@ -5,12 +5,12 @@ import { outboxTransactionOf } from "@toolctrl/db/outbox";
 import { withOutboxReceipt } from "@toolctrl/db/outbox-receiver";
 import { recordDead } from "@toolctrl/db/receipts";
 import { verifyAuditChain } from "@toolctrl/domain/audit";
-import type { JsonValue } from "@toolctrl/foundation/json";
 import { createTestDatabase } from "@toolctrl/testkit/template-db";
 import { waitFor } from "@toolctrl/testkit/wait";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { createAuditConsumer } from "../src/consumers/create-audit-consumer.ts";
 import { createNotificationConsumer } from "../src/consumers/create-notification-consumer.ts";
+import { deliveryOf, impatientPool, type DeliveryParts } from "./delivery-of.ts";
 
 let database: Database;
 let audit: Consumer;
@@ -29,39 +29,9 @@ beforeEach(async () => {
   await database.pool.query(`TRUNCATE "OutboxReceipt", "Notification"`);
 });
 
-function delivery(
-  options: { tenantId?: string; type?: string; payload?: JsonValue; eventId?: string; effectEpoch?: number; replayConsumer?: string } = {},
-): Delivery {
-  const { eventId = randomUUID(), tenantId = `tenant-${randomUUID()}`, type = "audit.entry.record", effectEpoch = 0 } = options;
-  const payload = options.payload ?? { actor: "ann", action: "lead.update", object: "Lead", recordId: "1" };
-  return {
-    eventId,
-    tenantId,
-    type,
-    payload,
-    effectEpoch,
-    envelope: {
-      v: 1,
-      outboxEventId: eventId,
-      tenantId,
-      type,
-      version: 1,
-      position: "1",
-      generation: 0,
-      effectEpoch,
-      payload,
-      ...(options.replayConsumer === undefined ? {} : { replayConsumer: options.replayConsumer }),
-      correlationId: null,
-      causationId: null,
-      depth: 0,
-      traceparent: null,
-      tracestate: null,
-      createdAt: "2026-11-30T00:00:00Z",
-    },
-    failures: 0,
-    maxAttempts: 8,
-    signal: new AbortController().signal,
-  };
+function delivery(options: Partial<DeliveryParts> = {}): Delivery {
+  const payload = { actor: "ann", action: "lead.update", object: "Lead", recordId: "1" };
+  return deliveryOf({ type: "audit.entry.record", payload, tenantId: `tenant-${randomUUID()}`, ...options });
 }
 
 async function entriesOf(tenantId: string): Promise<number> {
@@ -165,22 +135,6 @@ describe("audit-append, with no claim before it", () => {
     });
   });
 });
-
-/** The pool, its connections with a lock time-out of 50 ms. */
-function impatientPool(pool: Database["pool"]): Database["pool"] {
-  return new Proxy(pool, {
-    get(target, name) {
-      if (name !== "connect") return Reflect.get(target, name) as unknown;
-      return async () => {
-        const client = await target.connect();
-        await client.query("SET lock_timeout = 50");
-        const release = client.release.bind(client);
-        client.release = () => release(true);
-        return client;
-      };
-    },
-  });
-}
 
 describe("notification-create, with no claim before it", () => {
   test("writes one row for 20 deliveries at once", async () => {

@@ -88,11 +88,6 @@ async function seedHistory({ database }: Installation): Promise<void> {
     `INSERT INTO "EmailMessage" ("id", "eventId", "tenantId", "messageId", "fromAddress", "subject", "createdAt") VALUES (gen_random_uuid(), gen_random_uuid(), 'acme', 'x', 'a@example.test', 's', ${old})`,
   );
   await pool.query(`INSERT INTO "IdempotencyKey" SELECT 'old' || n, 'v', ${old} FROM generate_series(1, 3) n`);
-  await pool.query(
-    `INSERT INTO "SearchDocument" ("tenantId", "collection", "recordId", "title", "eventId", "appliedPosition", "deletedAt")
-     SELECT 'acme', 'lead', kind || n, CASE kind WHEN 'shown' THEN 't' ELSE '' END, gen_random_uuid(), 1, CASE kind WHEN 'shown' THEN NULL ELSE ${old} END
-     FROM (VALUES ('shown', 1), ('deleted', 3)) AS k (kind, many) CROSS JOIN LATERAL generate_series(1, many) n`,
-  );
   await pool.query(`INSERT INTO "IdempotencyKey" VALUES ('live', 'v', clock_timestamp() + interval '1 day')`);
 }
 
@@ -101,10 +96,9 @@ async function expectClean(installation: Installation): Promise<void> {
     `SELECT json_build_object(
        'events', (SELECT array_agg("dispatchKey" ORDER BY "dispatchKey") FROM "OutboxEvent"),
        'orphans', (SELECT count(*) FROM "OutboxReceipt" WHERE "consumer" = 'x') + (SELECT count(*) FROM "OutboxIntent") + (SELECT count(*) FROM "EmailMessage"),
-       'documents', (SELECT array_agg("recordId") FROM "SearchDocument"),
        'keys', (SELECT array_agg("key") FROM "IdempotencyKey")) AS "left"`,
   );
-  expect(rows[0]?.left).toEqual({ events: ["failed1", "held1", "held2", "young1"], orphans: 0, documents: ["shown1"], keys: ["live"] });
+  expect(rows[0]?.left).toEqual({ events: ["failed1", "held1", "held2", "young1"], orphans: 0, keys: ["live"] });
   expect(await installation.backend.find(QUEUE, JOB)).toMatchObject({ failures: 0 });
   expect(await isScheduledOnce(installation)).toBe(true);
 }

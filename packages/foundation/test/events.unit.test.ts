@@ -47,6 +47,20 @@ describe("checkEventPayload", () => {
     ["mail.message.send", { to: ["a@x.test", 7], subject: "x", html: "x" }, ["to.1"]],
     ["notification.message.create", { recipientId: "", title: "t" }, ["recipientId"]],
     ["audit.entry.record", { actor: "a", action: "b", object: "c" }, ["recordId"]],
+    [
+      "search.index.upsert",
+      { collection: "Lead", recordId: "", title: "", language: "de-AT" },
+      ["collection", "recordId", "title", "language"],
+    ],
+    ["search.index.upsert", { collection: "lead", recordId: "1", title: "t", attributes: { a: "x".repeat(32_768) } }, ["attributes"]],
+    ["search.index.delete", { collection: "lead" }, ["recordId"]],
+    ["ai.cost.recorded", { model: "m", amount: 0.1, currency: "EUR" }, ["amount"]],
+    [
+      "ai.cost.recorded",
+      { model: "m", amount: "0.0000000000001", currency: "eur", inputTokens: 0.5 },
+      ["amount", "currency", "inputTokens"],
+    ],
+    ["ai.cost.recorded", { model: "m", amount: "1", currency: "EUR", recordedAt: "1999-12-31T23:59:59Z" }, ["recordedAt"]],
     ["webhook.message.deliver", "text", [""]],
     ["webhook.message.deliver", null, [""]],
   ])("refuses a wrong %s, naming each path", (type, payload, paths) => {
@@ -58,6 +72,18 @@ describe("checkEventPayload", () => {
       }),
     );
   });
+
+  test.each(["0", "7", "-0.5", "0.1", "999999999999.999999999999", "-999999999999"])("takes %s for an exact amount, as it is", (amount) => {
+    const payload = { model: "m", amount, currency: "EUR", inputTokens: 0, outputTokens: 0 };
+    expect(checkEventPayload("ai.cost.recorded", payload)).toEqual({ version: 1, payload });
+  });
+
+  test.each(["", "-", ".5", "5.", "01", "1e3", "+1", "1,5", "NaN", "Infinity", " 1", "1234567890123", "0.1234567890123"])(
+    "takes %j for none",
+    (amount) => {
+      expect(() => checkEventPayload("ai.cost.recorded", { model: "m", amount, currency: "EUR" })).toThrow("amount");
+    },
+  );
 
   test("lets a type that is not in the catalogue pass as it is", () => {
     const payload = { anything: [1] };
