@@ -4,6 +4,7 @@ import { listenForWakeups } from "@toolctrl/db/wakeup";
 import type { Router } from "@toolctrl/event-router/router";
 import { createAttempts, type Attempts } from "@toolctrl/outbox-drainer/attempts";
 import { createBatchDispatcher } from "@toolctrl/outbox-drainer/batch-dispatcher";
+import { createHeldRelease, createHoldOf, type HeldBy } from "@toolctrl/outbox-drainer/held";
 import { createPullWorkers } from "@toolctrl/outbox-drainer/pull-workers";
 import type { RegisteredProcess } from "@toolctrl/outbox-drainer/registry";
 import { createDrainerSwitch, createShadow, type ConditionCheck, type DrainerFactories } from "@toolctrl/outbox-drainer/switch";
@@ -19,6 +20,8 @@ export interface DrainerDeps {
   readonly database: Database;
   readonly router: Router;
   readonly effects: EffectsOf;
+  /** Which routes pull workers hold. */
+  readonly heldBy: HeldBy;
   readonly backend: QueueBackend;
   readonly checkConditions: ConditionCheck;
   readonly registered: RegisteredProcess;
@@ -44,14 +47,16 @@ export function createDrainer(env: WorkerGeneralEnv, deps: DrainerDeps): Drainer
   if (!env.OUTBOX_DISPATCHER_ENABLED) return drainsNothing(log);
   const attempts = createAttempts({ ...deps, settings: settingsOf(env) });
   const { pool } = database;
+  const holdOf = createHoldOf(deps.router, deps.heldBy);
   const drainers = createDrainerSwitch({
     ...deps,
     db: pool,
     drainers: factoriesOf(env, deps, attempts),
     letGo: attempts.letGo,
-    shadow: env.OUTBOX_PULL_WORKER === "shadow" ? createShadow({ ...deps, db: pool }) : null,
+    shadow: env.OUTBOX_PULL_WORKER === "shadow" ? createShadow({ ...deps, db: pool, holdOf }) : null,
     settings: { leaveMs: LEAVE_MS },
   });
+  const release = createHeldRelease({ db: pool, holdOf, wake: drainers.wake, log });
   return {
     details: drainers.details,
     async start() {
@@ -59,11 +64,12 @@ export function createDrainer(env: WorkerGeneralEnv, deps: DrainerDeps): Drainer
         ? await listenForWakeups({ url: env.DATABASE_DIRECT_URL ?? env.DATABASE_URL, onWake: drainers.wake, app: deps.app, log })
         : null;
       drainers.start();
+      release.start();
       return {
         async close(graceMs) {
           try {
-            // Both at once: a listener that hangs must not take the drainer's time.
-            await Promise.all([wakeups?.close(), drainers.close(graceMs)]);
+            // All at once: a listener that hangs must not take the drainer's time.
+            await Promise.all([wakeups?.close(), drainers.close(graceMs), release.close(graceMs)]);
           } finally {
             await attempts.close();
           }

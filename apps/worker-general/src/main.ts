@@ -1,10 +1,12 @@
 import { startConsumers } from "@toolctrl/consumer/run";
+import { createRolloutGate, type RolloutGate } from "@toolctrl/consumer-map/gate";
+import { createHeldBy } from "@toolctrl/consumer-map/held";
 import { createEffects } from "@toolctrl/db/after-save-effect";
 import { afterSaveEffects } from "@toolctrl/domain/after-save-effects";
 import type { PluginFunctions } from "@toolctrl/domain/plugins";
 import { createRouter } from "@toolctrl/event-router/router";
 import { registerProcess } from "@toolctrl/outbox-drainer/registry";
-import { createClosedGate, createConditionCheck, createStartConditions, type RolloutGate } from "@toolctrl/outbox-drainer/switch";
+import { createConditionCheck } from "@toolctrl/outbox-drainer/switch";
 import { createAlerts } from "@toolctrl/runtime/alerts";
 import { envOrExit } from "@toolctrl/runtime/env";
 import { createLogger } from "@toolctrl/runtime/logger";
@@ -12,7 +14,7 @@ import { createMetrics } from "@toolctrl/runtime/metrics";
 import { runAsProgram, runUntilSignal, together } from "@toolctrl/runtime/run";
 import { boundHeap } from "@toolctrl/worker/bound-heap";
 import { openBackend, openDatabase, openHttp, openStore, startHealth } from "@toolctrl/worker/resources";
-import { processEntry, receiverSettings } from "@toolctrl/worker/settings";
+import { processEntry, receiverSettings, retryHorizonOf } from "@toolctrl/worker/settings";
 import { createConsumers } from "./consumers.ts";
 import { createDrainer } from "./create-drainer.ts";
 import { readEnv } from "./env.ts";
@@ -22,7 +24,7 @@ import { startSampling } from "./start-sampling.ts";
 const APP = "worker-general";
 
 export interface WorkerGeneralOptions {
-  /** Says whether pull workers may run. */
+  /** What has to hold before pull workers may run. */
   readonly gate: RolloutGate;
   /** The functions that plugins' subscriptions may name. Default: none. */
   readonly pluginFunctions?: PluginFunctions;
@@ -46,12 +48,21 @@ export function runWorkerGeneral({ gate, pluginFunctions = {} }: WorkerGeneralOp
       const consumers = Object.values(createConsumers(env, { pool, backend, http, metrics, log, pluginFunctions }));
       const shared = { database, backend, pool, store, metrics, alerts, log };
 
-      const checkConditions = createConditionCheck(createStartConditions({ db: pool, gate, backend }));
+      const votes = env.OUTBOX_PULL_WORKER !== "false";
+      const checkConditions = createConditionCheck(gate({ db: pool, backend, horizon: retryHorizonOf(env), votes }));
       const { blockers } = await checkConditions();
       const self = { app: APP, drains: env.OUTBOX_DISPATCHER_ENABLED, consumers, otherQueues: [MAINTENANCE_QUEUE], blockers };
       const registered = scope.add("registry", await registerProcess(pool, processEntry(env, backend, self), log));
       const effects = createEffects(afterSaveEffects());
-      const drainer = createDrainer(env, { ...shared, app: APP, router: createRouter(), effects, checkConditions, registered });
+      const drainer = createDrainer(env, {
+        ...shared,
+        app: APP,
+        router: createRouter(),
+        effects,
+        heldBy: createHeldBy(),
+        checkConditions,
+        registered,
+      });
       scope.add("health", await startHealth(env, { ...shared, isDraining: scope.isStopping, details: drainer.details }));
 
       scope.add("work", together(await drainer.start(), startConsumers({ ...shared, consumers, receiver }), startMaintenance(env, shared)));
@@ -61,4 +72,4 @@ export function runWorkerGeneral({ gate, pluginFunctions = {} }: WorkerGeneralOp
   );
 }
 
-runAsProgram(import.meta, () => runWorkerGeneral({ gate: createClosedGate() }));
+runAsProgram(import.meta, () => runWorkerGeneral({ gate: createRolloutGate() }));

@@ -1,13 +1,18 @@
 import { describeError } from "@toolctrl/foundation/errors";
 import { BACKOFF_MINUTES } from "@toolctrl/outbox-drainer/backoff";
 import type { ProcessEntry } from "@toolctrl/outbox-drainer/registry";
-import { assertResultTtlCoversHorizon } from "@toolctrl/outbox-receiver/horizon";
+import { assertResultTtlCoversHorizon, type RetryHorizonSettings } from "@toolctrl/outbox-receiver/horizon";
 import type { QueueBackend } from "@toolctrl/queue/port";
 import type { EnvRule } from "@toolctrl/runtime/env";
 import type { WorkerEnv } from "./env.ts";
 
 /** For waiting in the queue and slow handlers, s. */
 const MARGIN_SECONDS = 600;
+
+type RetryEnv = Pick<
+  WorkerEnv,
+  "OUTBOX_RESULT_TTL_SECONDS" | "OUTBOX_MAX_RETRIES" | "OUTBOX_LEASE_MS" | "OUTBOX_RECEIVER_ATTEMPTS" | "OUTBOX_RECEIVER_BACKOFF_MS"
+>;
 
 /** What a process says of itself in the register of live processes: which app, whether and how it drains, which queues it serves with which consumers. */
 export function processEntry(
@@ -30,17 +35,22 @@ export function processEntry(
   };
 }
 
+/** The settings that the retry horizon is made of; whoever asks for the gate by hand reads the same. */
+export function retryHorizonOf(env: RetryEnv): RetryHorizonSettings {
+  return {
+    resultTtlSeconds: env.OUTBOX_RESULT_TTL_SECONDS,
+    dispatcher: { maxRetries: env.OUTBOX_MAX_RETRIES, backoffMinutes: BACKOFF_MINUTES, leaseMs: env.OUTBOX_LEASE_MS },
+    queue: { attempts: env.OUTBOX_RECEIVER_ATTEMPTS, backoffMs: env.OUTBOX_RECEIVER_BACKOFF_MS },
+    marginSeconds: MARGIN_SECONDS,
+  };
+}
+
 /**
  * How long the receiver remembers.
  * @throws CodedError `RECEIVER.TTL_TOO_SHORT` when a result would end before the last retry of its event.
  */
 export function receiverSettings(env: WorkerEnv): { ttlSeconds: number; claimTtlMs: number } {
-  assertResultTtlCoversHorizon({
-    resultTtlSeconds: env.OUTBOX_RESULT_TTL_SECONDS,
-    dispatcher: { maxRetries: env.OUTBOX_MAX_RETRIES, backoffMinutes: BACKOFF_MINUTES, leaseMs: env.OUTBOX_LEASE_MS },
-    queue: { attempts: env.OUTBOX_RECEIVER_ATTEMPTS, backoffMs: env.OUTBOX_RECEIVER_BACKOFF_MS },
-    marginSeconds: MARGIN_SECONDS,
-  });
+  assertResultTtlCoversHorizon(retryHorizonOf(env));
   return { ttlSeconds: env.OUTBOX_RESULT_TTL_SECONDS, claimTtlMs: env.OUTBOX_CLAIM_TTL_MS };
 }
 

@@ -10,11 +10,15 @@ export function createRecordKeyCondition(db: Queryable): StartCondition {
 
 async function findReasons(db: Queryable): Promise<Reason[]> {
   const { column, validated, indexes } = await recordKeyReady(db);
-  if (!column) return [{ why: `expected the live "OutboxEvent" to have "recordKey", got no "recordKey"`, fix: "run `toolctrl-cli db migrate`" }];
+  if (!column)
+    return [{ why: `expected the live "OutboxEvent" to have "recordKey", got no "recordKey"`, fix: "run `toolctrl-cli db migrate`" }];
   const unvalidated = {
     why: `expected every event to have its record key, got a constraint that is not validated`,
     fix: "run `toolctrl-cli outbox backfill-record-key`",
   };
-  const noIndex = { why: `expected the indexes of record lines to be valid, got one that is missing or is not`, fix: "run `toolctrl-cli db migrate`" };
+  const noIndex = {
+    why: `expected the indexes of record lines to be valid, got one that is missing or is not`,
+    fix: "run `toolctrl-cli db migrate`",
+  };
   return [...(validated ? [] : [unvalidated]), ...(indexes ? [] : [noIndex])];
 }

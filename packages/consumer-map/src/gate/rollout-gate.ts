@@ -15,6 +15,8 @@ export interface GateDeps {
   readonly db: Queryable;
   readonly backend: Pick<QueueBackend, "evictionPolicy" | "persistence">;
   readonly horizon: RetryHorizonSettings;
+  /** Whether the process asks for pull workers. Where it does not, its vote is objection enough, and its code is not compared with the map. */
+  readonly votes: boolean;
 }
 
 /** What has to hold before pull workers may drain an installation. */
@@ -26,8 +28,8 @@ export type RolloutGate = (deps: GateDeps) => readonly StartCondition[];
  */
 export function createRolloutGate(options: { readonly proveMap?: () => Promise<MapProof> } = {}): RolloutGate {
   const proveMap = options.proveMap ?? createMapProver();
-  return ({ db, backend, horizon }) => [
-    createMapCondition(proveMap),
+  return ({ db, backend, horizon, votes }) => [
+    ...(votes ? [createMapCondition(proveMap)] : []),
     createRecordKeyCondition(db),
     createSchemaCondition(db),
     createResultTtlCondition(horizon),

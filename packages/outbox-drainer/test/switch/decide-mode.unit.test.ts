@@ -19,7 +19,7 @@ describe("the mode that live processes ask for", () => {
   test.each([
     [voter({ pid: 2, vote: "false" }), "OUTBOX_PULL_WORKER=false (worker-general a:2)"],
     [voter({ pid: 2, vote: "shadow" }), "OUTBOX_PULL_WORKER=shadow (worker-general a:2)"],
-    [voter({ pid: 2, blockers: ["no rollout gate yet"] }), "no rollout gate yet (worker-general a:2)"],
+    [voter({ pid: 2, blockers: ["no proof: test it"] }), "no proof: test it (worker-general a:2)"],
     [voter({ pid: 2, blockers: null }), "has not said whether it can run pull workers (worker-general a:2)"],
   ])("is batch when one of them objects, and the reason names it", (objector, reason) => {
     expect(decideMode([voter(), objector, voter({ pid: 3 })], "pull")).toEqual({ desired: "batch", reasons: [reason] });

@@ -111,11 +111,11 @@ describe("a process that votes for pull workers, with nothing against them", () 
     let answer = GREEN;
     const { drainers, running } = await processOn(database, { condition: () => answer });
     await drainers.tick();
-    answer = { state: "red", reasons: ["the gate is red: plugin-fanout has no evidence"] };
+    answer = { state: "red", reasons: [{ why: "expected plugin-fanout to be proven, got no evidence", fix: "run its tests" }] };
     await drainers.tick();
     expect(await running()).toEqual(["batch"]);
     const { rows } = await database.pool.query(`SELECT "blockers" FROM "OutboxDrainer"`);
-    expect(rows).toEqual([{ blockers: answer.reasons }]);
+    expect(rows).toEqual([{ blockers: ["expected plugin-fanout to be proven, got no evidence: run its tests"] }]);
   });
 
   test("a condition that cannot be asked stays as it was; one that never could is red; an unknown one is said and holds nothing", async () => {
@@ -132,10 +132,10 @@ describe("a process that votes for pull workers, with nothing against them", () 
     const second = await processOn(database, { condition: () => answer() });
     await second.drainers.tick();
     expect(second.drainers.details()).toMatchObject({ drainer: { blockers: ["test could not be checked: away"], mode: "batch" } });
-    answer = () => ({ state: "unknown", reasons: ["CONFIG is forbidden"] });
+    answer = () => ({ state: "unknown", reasons: [{ why: "CONFIG is forbidden", fix: "look" }] });
     await second.drainers.tick();
-    expect(second.drainers.details()).toMatchObject({ drainer: { mode: "pull", notes: ["CONFIG is forbidden"] } });
-    expect(second.lines.at(-1)).toBe("pull workers are on, though CONFIG is forbidden");
+    expect(second.drainers.details()).toMatchObject({ drainer: { mode: "pull", notes: ["CONFIG is forbidden: look"] } });
+    expect(second.lines.at(-1)).toBe("pull workers are on, though CONFIG is forbidden: look");
   });
 
   test("a drainer that does not end in time no longer holds its claims", async () => {
@@ -153,13 +153,13 @@ describe("a process that votes for pull workers, with nothing against them", () 
 describe("a process that votes against pull workers", () => {
   test("runs the dispatcher, and names every reason in the log once", async () => {
     const database = await openDatabase();
-    const red = (): ConditionAnswer => ({ state: "red", reasons: ["no rollout gate yet"] });
+    const red = (): ConditionAnswer => ({ state: "red", reasons: [{ why: "no proof", fix: "test it" }] });
     const { drainers, told, lines, running } = await processOn(database, { vote: "false", condition: red });
     for (let tick = 0; tick < 3; tick += 1) await drainers.tick();
     expect(await modeOf(database.pool)).toBe("batch@1");
     expect([told, await running()]).toEqual([["start batch"], ["batch"]]);
     expect(lines).toEqual([
-      expect.stringMatching(/^pull workers are off: OUTBOX_PULL_WORKER=false \(worker-general .+\); no rollout gate yet/),
+      expect.stringMatching(/^pull workers are off: OUTBOX_PULL_WORKER=false \(worker-general .+\); no proof: test it/),
     ]);
   });
 

@@ -1,0 +1,1 @@
+export { assertSchema, findSchemaProblems } from "./verify-schema.ts";
