@@ -1,6 +1,7 @@
 import type { Consumer } from "@toolctrl/consumer/define";
 import type { App } from "@toolctrl/consumer-testkit/app-process";
 import type { HandedOff, Installation } from "@toolctrl/consumer-testkit/installation";
+import { CONSUMERS, type ConsumerOf } from "@toolctrl/foundation/consumers";
 import { openHttp } from "@toolctrl/worker/resources";
 import { createConsumers } from "../src/consumers.ts";
 import { readEnv } from "../src/env.ts";
@@ -23,8 +24,9 @@ export const EVENTS: Record<ConsumerName, HandedOff> = {
 };
 
 /** One consumer of the app in a process of its own. */
-export function partOf(consumer: ConsumerName): App {
-  return { main: new URL("./one-consumer.ts", import.meta.url), queues: [QUEUE_OF[consumer]], env: { CONSUMER: consumer } };
+export function partOf(consumer: ConsumerOf<"general">): App {
+  const env = { CONSUMER: consumer };
+  return { main: new URL("./one-consumer.ts", import.meta.url), queues: [CONSUMERS[consumer]], env, hostsLanes: true };
 }
 
 /** The maintenance of the app in a process of its own. */

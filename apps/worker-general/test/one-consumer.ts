@@ -4,8 +4,7 @@ import { openHttp } from "@toolctrl/worker/resources";
 import { createConsumers } from "../src/consumers.ts";
 import { readEnv } from "../src/env.ts";
 
-const { CONSUMER = "", ...source } = process.env;
-const env = readEnv(source);
-runOneConsumer(env, CONSUMER, ({ scope, ...deps }) =>
-  Object.values(createConsumers(env, { ...deps, http: scope.add("http", openHttp(env)) })),
-);
+runOneConsumer({
+  readEnv,
+  consumers: (env, { scope, ...deps }) => Object.values(createConsumers(env, { ...deps, http: scope.add("http", openHttp(env)) })),
+});

@@ -42,7 +42,8 @@ export function appWith({ smtp, http }: Peers, env: Record<string, string> = {})
 
 /** One consumer of the app in a process of its own. */
 export function partOf(app: App, consumer: ConsumerName): App {
-  return { main: new URL("./one-consumer.ts", import.meta.url), queues: [QUEUE_OF[consumer]], env: { ...app.env, CONSUMER: consumer } };
+  const env = { ...app.env, CONSUMER: consumer };
+  return { main: new URL("./one-consumer.ts", import.meta.url), queues: [QUEUE_OF[consumer]], env, hostsLanes: true };
 }
 
 /** The app's consumers in this process, made as its main file makes them. */

@@ -4,9 +4,7 @@ import { openHttp } from "@toolctrl/worker/resources";
 import { createConsumers } from "../src/consumers.ts";
 import { readEnv } from "../src/env.ts";
 
-const { CONSUMER = "", ...source } = process.env;
-const env = readEnv(source);
-runOneConsumer(env, CONSUMER, ({ scope, ...deps }) => {
-  const http = scope.add("http", openHttp(env));
-  return Object.values(createConsumers(env, { ...deps, http }));
+runOneConsumer({
+  readEnv,
+  consumers: (env, { scope, ...deps }) => Object.values(createConsumers(env, { ...deps, http: scope.add("http", openHttp(env)) })),
 });

@@ -8,6 +8,8 @@ export interface App {
   readonly main: URL;
   readonly queues: readonly QueueName[];
   readonly env: Readonly<Record<string, string>>;
+  /** Whether the main file opens lanes for a test that has a channel to it, as `runOneConsumer` does. */
+  readonly hostsLanes?: boolean;
 }
 
 export interface AppProcessOptions {
@@ -21,7 +23,7 @@ export async function startApp(installation: Installation, app: App, options: Ap
     env: { ...installation.appEnv, ...app.env, ...options.env },
     ...(options.nodeArgs === undefined ? {} : { nodeArgs: options.nodeArgs }),
   });
-  const serves = waitFor(async () => (await waitingWorkers(installation, app.queues)) === app.queues.length, {
+  const serves = waitFor(() => isServing(installation, app), {
     what: `workers of ${app.queues.join(", ")} to wait for jobs`,
     timeoutMs: 30_000,
   });
@@ -35,6 +37,11 @@ export async function startApp(installation: Installation, app: App, options: Ap
   // Its later end is what the caller waits for.
   ends.catch(() => undefined);
   return child;
+}
+
+/** Whether each of the app's workers waits for jobs. */
+export async function isServing(installation: Installation, { queues }: App): Promise<boolean> {
+  return (await waitingWorkers(installation, queues)) === queues.length;
 }
 
 /** On Redis a worker's waiting connection is named after its queue; on Postgres the last thing a worker asks before it waits shows. */

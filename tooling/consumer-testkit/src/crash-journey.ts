@@ -1,9 +1,11 @@
 import type { Consumer } from "@toolctrl/consumer/define";
 import type { QueueName } from "@toolctrl/foundation/queues";
 import { BULLMQ_BACKGROUND } from "@toolctrl/testkit/crash-run";
-import { crashAfterEachCall, type CrashPoint } from "@toolctrl/testkit/crash-suite";
+import { crashLanes, type CrashLanesOptions } from "@toolctrl/testkit/crash-lanes";
+import { crashAfterEachCall, type CrashPoint, type CrashSuite } from "@toolctrl/testkit/crash-suite";
+import { spawnNode } from "@toolctrl/testkit/process";
 import { waitFor } from "@toolctrl/testkit/wait";
-import { startApp, type App } from "./app-process.ts";
+import { isServing, startApp, type App } from "./app-process.ts";
 import {
   deliver,
   isIdle,
@@ -45,40 +47,75 @@ interface World {
   readonly eventIds: string[];
 }
 
-/** Ends the process after each call (or each `step`-th) it makes for these events, and recovers with the app's consumers alone. */
+/**
+ * Ends the process after each call (or each `step`-th) it makes for these events, and recovers with the app's consumers alone. An app that
+ * hosts lanes dies at many of them at once.
+ */
 export function crashConsumers(journey: CrashJourney, { step = 1 }: { step?: number } = {}): Promise<CrashPoint[]> {
-  return crashAfterEachCall<World>(
-    {
-      async open() {
-        const installation = await openInstallation(journey.backend);
-        await journey.prepare?.(installation);
-        return { installation, eventIds: [] };
-      },
-      async start({ installation, eventIds }, points) {
-        const child = await startApp(installation, journey.app, points);
-        child.kill("SIGUSR2");
-        await child.waitForLine(/^crash points armed$/);
-        const handOver = journey.handOver ?? deliver;
-        for (const event of journey.events) eventIds.push(await handOver(installation, event));
-        return child;
-      },
-      isDone: (world) => isFinished(world, journey.crashing, journey.app.queues),
-      recover: (world) => recover(world, journey),
-      check: ({ installation, eventIds }, run) => journey.check(installation, eventIds, run),
-      close: ({ installation }) => installation.close(),
+  const calls = {
+    ports: { [portOf("TESTKIT_POSTGRES_URL")]: "sql", [portOf("TESTKIT_REDIS_URL")]: "redis", ...journey.ports },
+    ignore: BULLMQ_BACKGROUND,
+    step,
+  };
+  return journey.app.hostsLanes === true
+    ? crashLanes({ ...calls, start: (options) => spawnNode(journey.app.main, options), story: () => storyOf(journey) })
+    : crashAfterEachCall<World>(suiteOf(journey), { ...calls, arm: "signal" });
+}
+
+function storyOf(journey: CrashJourney): ReturnType<CrashLanesOptions["story"]> {
+  let world: World | undefined;
+  const opened = (): World => {
+    if (world === undefined) throw new Error("expected the world to be open");
+    return world;
+  };
+  return {
+    async open() {
+      world = await openWorld(journey);
+      return { ...world.installation.appEnv, ...journey.app.env };
     },
-    {
-      ports: { [portOf("TESTKIT_POSTGRES_URL")]: "sql", [portOf("TESTKIT_REDIS_URL")]: "redis", ...journey.ports },
-      ignore: BULLMQ_BACKGROUND,
-      arm: "signal",
-      step,
+    isServing: () => isServing(opened().installation, journey.app),
+    handOver: () => handOver(opened(), journey),
+    state: async () => ((await isFinished(opened(), journey.crashing, journey.app.queues)) ? "done" : "working"),
+    settle: () => untilForgotten(opened().installation),
+    recover: () => recover(opened(), journey),
+    check: (run) => journey.check(opened().installation, opened().eventIds, run),
+    close: async () => world?.installation.close(),
+  };
+}
+
+function suiteOf(journey: CrashJourney): CrashSuite<World> {
+  return {
+    open: () => openWorld(journey),
+    async start(world, points) {
+      const child = await startApp(world.installation, journey.app, points);
+      child.kill("SIGUSR2");
+      await child.waitForLine(/^crash points armed$/);
+      await handOver(world, journey);
+      return child;
     },
-  );
+    isDone: (world) => isFinished(world, journey.crashing, journey.app.queues),
+    async recover(world) {
+      await untilForgotten(world.installation);
+      await recover(world, journey);
+    },
+    check: ({ installation, eventIds }, run) => journey.check(installation, eventIds, run),
+    close: ({ installation }) => installation.close(),
+  };
+}
+
+async function openWorld(journey: CrashJourney): Promise<World> {
+  const installation = await openInstallation(journey.backend);
+  await journey.prepare?.(installation);
+  return { installation, eventIds: [] };
+}
+
+async function handOver({ installation, eventIds }: World, journey: CrashJourney): Promise<void> {
+  const handEventOver = journey.handOver ?? deliver;
+  for (const event of journey.events) eventIds.push(await handEventOver(installation, event));
 }
 
 async function recover(world: World, journey: CrashJourney): Promise<void> {
   const { installation } = world;
-  await untilForgotten(installation);
   await letLocksRunOut(installation);
   const { consumers, close } = journey.consumers(installation);
   const running = runConsumers(installation, consumers);

@@ -5,7 +5,8 @@ import type { QueueBackend } from "@toolctrl/queue/port";
 import { createAlerts } from "@toolctrl/runtime/alerts";
 import { createLogger, type Logger } from "@toolctrl/runtime/logger";
 import { createMetrics, type Metrics } from "@toolctrl/runtime/metrics";
-import { runUntilSignal, type Scope } from "@toolctrl/runtime/run";
+import { runUntilSignal, type Closable, type Scope } from "@toolctrl/runtime/run";
+import { hostLanes } from "@toolctrl/testkit/lane-host";
 import type { WorkerEnv } from "@toolctrl/worker/env";
 import { openBackend, openDatabase, openStore } from "@toolctrl/worker/resources";
 import { receiverSettings } from "@toolctrl/worker/settings";
@@ -16,30 +17,65 @@ export interface OneConsumerDeps {
   readonly backend: QueueBackend;
   readonly metrics: Metrics;
   readonly log: Logger;
-  readonly scope: Scope;
+  readonly scope: Pick<Scope, "add">;
 }
 
+/** How an app reads its environment, and makes its consumers. */
+export interface OneConsumerOf<Env extends WorkerEnv> {
+  readEnv(source: Readonly<Record<string, string | undefined>>): Env;
+  consumers(env: Env, deps: OneConsumerDeps): readonly Consumer[];
+}
+
+const APP = "one-consumer";
+const log = createLogger({ app: APP, level: "warn" });
+
 /**
- * Runs one of an app's consumers as the app would, in a process with nothing else in it and one job at a time: so its calls come in the
- * same order in every run, and a test that ends the process after the k-th knows which that is. For the main file of a child process.
+ * Runs one of an app's consumers, named by CONSUMER in the environment, as the app would, in a process with nothing else in it and one job
+ * at a time: so its calls come in the same order in every run, and a test that ends it after the k-th knows which that is. A test with a
+ * channel to the process opens as many such consumers in it as it wants, each in a lane of its own. For the main file of a child process.
  */
-export function runOneConsumer(env: WorkerEnv, name: string, consumersOf: (deps: OneConsumerDeps) => readonly Consumer[]): void {
-  const app = "one-consumer";
-  const log = createLogger({ app, level: "warn" });
-  void runUntilSignal(
-    async (scope) => {
-      const receiver = receiverSettings(env);
-      const metrics = createMetrics({ processMetrics: false });
-      const alerts = createAlerts({ app, log });
-      const database = scope.add("database", await openDatabase(env, app, log));
-      const store = scope.add("store", openStore(env, database, log));
-      const backend = scope.add("backend", await openBackend(env, log));
-      const pool = database.pool;
-      const consumers = consumersOf({ database, pool, backend, metrics, log, scope })
-        .filter((consumer) => consumer.name === name)
-        .map((consumer) => ({ ...consumer, concurrency: 1 }));
-      scope.add("consumers", startConsumers({ consumers, backend, pool, store, receiver, metrics, log, alerts }));
+export function runOneConsumer<Env extends WorkerEnv>(app: OneConsumerOf<Env>): void {
+  if (process.send !== undefined) {
+    return hostLanes(async (env) => {
+      const scope = laneScope();
+      await openOneConsumer(app, env, scope);
+      return scope;
+    });
+  }
+  const graceMs = 10_000;
+  void runUntilSignal((scope) => openOneConsumer(app, process.env, scope), { graceMs, log });
+}
+
+async function openOneConsumer<Env extends WorkerEnv>(
+  app: OneConsumerOf<Env>,
+  { CONSUMER: name, ...source }: Readonly<Record<string, string | undefined>>,
+  scope: Pick<Scope, "add">,
+): Promise<void> {
+  const env = app.readEnv(source);
+  const receiver = receiverSettings(env);
+  const metrics = createMetrics({ processMetrics: false });
+  const alerts = createAlerts({ app: APP, log });
+  const database = scope.add("database", await openDatabase(env, APP, log));
+  const store = scope.add("store", openStore(env, database, log));
+  const backend = scope.add("backend", await openBackend(env, log));
+  const pool = database.pool;
+  const consumers = app
+    .consumers(env, { database, pool, backend, metrics, log, scope })
+    .filter((consumer) => consumer.name === name)
+    .map((consumer) => ({ ...consumer, concurrency: 1 }));
+  scope.add("consumers", startConsumers({ consumers, backend, pool, store, receiver, metrics, log, alerts }));
+}
+
+/** Closes what was added in reverse order, as a process does that is told to stop. */
+function laneScope(): Pick<Scope, "add"> & { close(): Promise<void> } {
+  const resources: Closable[] = [];
+  return {
+    add(_name, resource) {
+      resources.unshift(resource);
+      return resource;
     },
-    { graceMs: env.SHUTDOWN_GRACE_MS, log },
-  );
+    async close() {
+      for (const resource of resources) await resource.close(10_000);
+    },
+  };
 }

@@ -1,4 +1,4 @@
-/* oxlint-disable no-underscore-dangle -- the hook's name, and the one method of Node that sees each flush as a whole */
+/* oxlint-disable no-underscore-dangle -- the hook's name */
 /**
  * A preload (`node --import`) that counts the calls of a process and ends it after one of them. It does nothing unless one of
  * CRASH_AFTER_CALL and CRASH_COUNT_FILE is set; `crashPoints` in `./crash-run` makes the environment.
@@ -10,22 +10,17 @@
  * - CRASH_ARM: `call` (default: counting begins with `globalThis.__armCrashPoints?.()`), `start`, or `signal` (SIGUSR2).
  */
 import { writeFileSync, writeSync } from "node:fs";
-import { Socket } from "node:net";
-import { describeCall } from "./wire-calls.ts";
-
-type WriteDone = (error?: Error | null) => void;
-type GenericWrite = (this: Socket, writev: boolean, data: unknown, encoding: BufferEncoding, done: WriteDone) => unknown;
+import { countedCall, type CountedCalls } from "./counted-call.ts";
+import { hookWrites } from "./hook-writes.ts";
 
 declare global {
   /** Begins to count; there only in a process that was started with crash points. */
   var __armCrashPoints: (() => void) | undefined;
 }
 
-interface CrashPlan {
-  ports: Map<number, string>;
+interface CrashPlan extends CountedCalls {
   afterCall: number;
   countFile: string | undefined;
-  ignore: RegExp[];
 }
 
 const { CRASH_AFTER_CALL, CRASH_COUNT_FILE, CRASH_PORTS = "", CRASH_IGNORE = "[]", CRASH_ARM = "call" } = process.env;
@@ -70,40 +65,4 @@ function install(plan: CrashPlan, armedBy: string): void {
       process.kill(process.pid, "SIGKILL");
     });
   });
-}
-
-function countedCall(plan: CrashPlan, socket: Socket, bytes: Buffer): string | null {
-  const label = plan.ports.get(socket.remotePort ?? 0);
-  if (label === undefined) return null;
-  const call = describeCall(label, bytes);
-  if (call === null) return null;
-  const text = `${call}\n${bytes.subarray(0, 4096).toString("latin1")}`;
-  return plan.ignore.some((pattern) => pattern.test(text)) ? null : call;
-}
-
-/**
- * Every flush of every socket of this process goes through `_writeGeneric`: pg, ioredis, nodemailer, undici and TLS alike. What was
- * corked arrives as one flush, so a call is what the other side gets at once. Node has no public place that does not split it.
- */
-function hookWrites(onWrite: (socket: Socket, bytes: () => Buffer, write: (flushed?: () => void) => void) => void): void {
-  const prototype = Socket.prototype as unknown as { _writeGeneric?: GenericWrite };
-  const original = prototype._writeGeneric;
-  if (original === undefined) throw new Error("expected net.Socket to have _writeGeneric, got another version of Node: adapt crash-points");
-  prototype._writeGeneric = function hooked(writev, data, encoding, done) {
-    const write = (flushed?: () => void): void => {
-      original.call(this, writev, data, encoding, (error) => {
-        flushed?.();
-        done(error);
-      });
-    };
-    // A socket that is still connecting keeps the data and comes here again with it.
-    if (this.connecting) return write();
-    onWrite(this, () => toBuffer(writev, data, encoding), write);
-  };
-}
-
-function toBuffer(writev: boolean, data: unknown, encoding: BufferEncoding): Buffer {
-  if (!writev) return typeof data === "string" ? Buffer.from(data, encoding) : Buffer.from(data as Uint8Array);
-  const chunks = data as Array<{ chunk: string | Uint8Array; encoding: BufferEncoding }>;
-  return Buffer.concat(chunks.map((part) => (typeof part.chunk === "string" ? Buffer.from(part.chunk, part.encoding) : part.chunk)));
 }

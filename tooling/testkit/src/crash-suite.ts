@@ -1,4 +1,6 @@
+import { closeGaps } from "./crash-gaps.ts";
 import { crashPoints, type CrashPointOptions, type CrashPointRun } from "./crash-run.ts";
+import { inTurns } from "./in-turns.ts";
 import type { ChildHandle } from "./process.ts";
 import { waitFor } from "./wait.ts";
 
@@ -61,42 +63,12 @@ export async function crashAfterEachCall<World>(suite: CrashSuite<World>, option
   const ends = await Promise.allSettled(Array.from({ length: atOnce }, runOn));
   const failure = ends.find((end) => end.status === "rejected");
   if (failure !== undefined) throw failure.reason;
-  if (step === 1) await closeGaps(survivor ?? [], crashed, run);
-  return crashed.sort((a, b) => a.number - b.number);
-}
-
-/**
- * A call more or less in one of the runs (a look for jobs that came a moment sooner) moves the others' numbers, and may leave one out.
- * Such a one is tried again where it ought to be, until no call of the run that outlived its crash point is without a crash.
- */
-async function closeGaps(calls: readonly string[], crashed: CrashPoint[], run: (afterCall: number) => Promise<Life>): Promise<void> {
-  for (const offset of [0, 1, -1, 0, 1, -1]) {
-    const gaps = placesLeftOut(calls, crashed);
-    if (gaps.length === 0) return;
-    for (const place of gaps) {
-      const { point } = await run(Math.max(1, place + 1 + offset));
-      if (point !== null) crashed.push(point);
-    }
+  if (step === 1) {
+    await closeGaps(survivor ?? [], crashed, (afterCalls) =>
+      inTurns(afterCalls, atOnce, async (afterCall) => (await run(afterCall)).point),
+    );
   }
-  const names = placesLeftOut(calls, crashed).map((place) => `${place + 1} ${calls[place]}`);
-  const made = crashed.map(({ number, call }) => `${number} ${call}`).join("\n");
-  if (names.length > 0)
-    throw new Error(`expected a crash after each of ${calls.length} calls, got none after ${names.join("; ")}; got\n${made}`);
-}
-
-function placesLeftOut(calls: readonly string[], crashed: readonly CrashPoint[]): number[] {
-  const ended = crashed.map(({ call }) => withoutIds(call));
-  const isLeftOut = (call: string): boolean => {
-    const found = ended.indexOf(withoutIds(call));
-    if (found !== -1) ended.splice(found, 1);
-    return found === -1;
-  };
-  return calls.flatMap((call, place) => (isLeftOut(call) ? [place] : []));
-}
-
-/** What a call says in every run: neither a namespace nor an id of this one. */
-function withoutIds(call: string): string {
-  return call.replaceAll(/t-[0-9a-f]{12}|[0-9a-f]{8}-[0-9a-f-]{27}/g, "…").slice(0, 60);
+  return crashed.sort((a, b) => a.number - b.number);
 }
 
 interface Life {

@@ -18,6 +18,8 @@ export interface SpawnOptions {
   cwd?: string;
   /** What the child reads on its standard input; without it the input is empty. */
   input?: string;
+  /** Opens a channel to a Node child, and is given what it says there (`process.send`). */
+  onMessage?: (message: unknown) => void;
 }
 
 export interface Exit {
@@ -40,6 +42,8 @@ export interface ChildHandle {
   kill(signal?: NodeJS.Signals, options?: { group?: boolean }): void;
   /** Whether the child or a descendant of it (in its process group) still lives. */
   groupAlive(): boolean;
+  /** Says something to a child with a channel. One that has ended does not hear it. */
+  send(message: object): void;
 }
 
 const INHERITED = ["PATH", "HOME", "TMPDIR", "LANG"];
@@ -59,14 +63,19 @@ export function spawnNode(script: string | URL, options: SpawnOptions = {}): Chi
 }
 
 /** Runs any program the same way. */
-export function spawnCommand(command: string, args: string[], options: Pick<SpawnOptions, "env" | "cwd" | "input"> = {}): ChildHandle {
+export function spawnCommand(
+  command: string,
+  args: string[],
+  options: Pick<SpawnOptions, "env" | "cwd" | "input" | "onMessage"> = {},
+): ChildHandle {
   const inherited = Object.fromEntries(INHERITED.map((name) => [name, process.env[name]]));
   const child = spawn(command, args, {
     cwd: options.cwd,
     env: { ...inherited, ...options.env },
     detached: true,
-    stdio: [options.input === undefined ? "ignore" : "pipe", "pipe", "pipe"],
+    stdio: [options.input === undefined ? "ignore" : "pipe", "pipe", "pipe", ...(options.onMessage === undefined ? [] : ["ipc" as const])],
   });
+  if (options.onMessage !== undefined) child.on("message", options.onMessage);
   child.stdin?.on("error", () => undefined);
   child.stdin?.end(options.input);
   const { pid } = child;
@@ -125,6 +134,10 @@ function handleOf(parts: { child: ChildProcess; pid: number; output: Output; wha
     stdout: () => output.stdout,
     stderr: () => output.stderr,
     groupAlive,
+    send(message) {
+      // Of an end of the channel its listener hears; the callback keeps it from being an error of the process.
+      if (child.connected) child.send(message, () => undefined);
+    },
     kill(signal = "SIGKILL", { group = false } = {}) {
       if (exit === null || group) send(group ? -pid : pid, signal);
     },
