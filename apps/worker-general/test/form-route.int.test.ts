@@ -82,7 +82,7 @@ describe("form-route, with no claim before it", () => {
   });
 
   test("makes one lead of a person who sends 40 forms at once, over two workers", async () => {
-    const other = await rig.database.openPool({ max: 8, name: "other" });
+    const other = rig.database.openPool({ max: 8, name: "other" });
     const workers = [consumer, createFormRouteConsumer({ pool: other })];
     const sent = await Promise.all(
       Array.from({ length: 40 }, (_, n) => submit({ ...ANN, email: n % 2 === 0 ? ANN.email : "ANN@example.com" })),

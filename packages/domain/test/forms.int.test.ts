@@ -11,6 +11,7 @@ import {
   submitForm,
   updateForm,
   type Form,
+  type FormKey,
   type NewForm,
   type NewSubmission,
   type RoutedSubmission,
@@ -32,11 +33,12 @@ const submit = (db: Database, { id, tenantId }: Form, data: JsonObject, more: Pa
   inTx(db, (tx) => submitForm(tx, { tenantId, formId: id, data, ...more }));
 
 /** Routes a submission as the consumer does, in raw SQL, but with no receipt before it. */
-function route(db: Database, { submission }: SubmittedForm, effectEpoch = 0): Promise<RoutedSubmission> {
-  const { id, tenantId } = submission;
+function routeKey(db: Database, { id, tenantId }: FormKey, effectEpoch = 0): Promise<RoutedSubmission> {
   const event = { causationId: EVENT_ID, correlationId: "c-1", depth: 3 };
   return transaction(db.pool, (tx) => routeSubmission(outboxTransactionOf(tx), { id, tenantId, effectEpoch, event }));
 }
+
+const route = (db: Database, { submission }: SubmittedForm, effectEpoch = 0) => routeKey(db, submission, effectEpoch);
 
 describe("a submission", () => {
   test("and its event are there together or not at all", async () => {
@@ -123,7 +125,7 @@ describe("a submission", () => {
     expect(await rejection(inTx(db, (tx) => updateForm(tx, { id: contact.id, tenantId: "tenant-b", name: "x" })))).toMatchObject({
       code: "FORM.NOT_FOUND",
     });
-    expect(await rejection(route(db, { submission: { ...submission, tenantId: "tenant-b" }, duplicate: false }))).toMatchObject({
+    expect(await rejection(routeKey(db, { ...submission, tenantId: "tenant-b" }))).toMatchObject({
       code: "FORM.NOT_FOUND",
     });
     expect([await readForm(db.prisma, theirs), await readSubmission(db.prisma, { ...submission, tenantId: "tenant-b" })]).toEqual([
@@ -293,8 +295,7 @@ describe("routing a submission", () => {
     const { rows } = await db.pool.query<{ id: string }>(`SELECT "id" FROM "FormSubmission"`);
     await inTx(db, (tx) => updateForm(tx, { id: contact.id, tenantId: TENANT, routes: copy("archive@example.com") }));
     for (const { id } of rows) {
-      const submission = await readSubmission(db.prisma, { id, tenantId: TENANT });
-      if (submission !== null) expect(await route(db, { submission, duplicate: false })).toMatchObject({ leadCreated: true, events: 1 });
+      expect(await routeKey(db, { id, tenantId: TENANT })).toMatchObject({ leadCreated: true, events: 1 });
     }
   });
 

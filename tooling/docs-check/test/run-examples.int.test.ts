@@ -1,8 +1,9 @@
 import type { Consumer } from "@toolctrl/consumer/define";
 import { startConsumers } from "@toolctrl/consumer/run";
 import { createEffects, type AfterSaveEffect } from "@toolctrl/db/after-save-effect";
-import { createDatabase, type Database } from "@toolctrl/db/client";
-import { publishOutboxEvent } from "@toolctrl/db/outbox";
+import { createDatabase, transaction, type Database } from "@toolctrl/db/client";
+import { outboxTransactionOf, publishOutboxEvent } from "@toolctrl/db/outbox";
+import { routeSubmission, type Form } from "@toolctrl/domain/forms";
 import { createRouter } from "@toolctrl/event-router/router";
 import { createBatchDispatcher } from "@toolctrl/outbox-drainer/batch-dispatcher";
 import { createPullWorkers } from "@toolctrl/outbox-drainer/pull-workers";
@@ -77,6 +78,33 @@ test("the examples on marketing publish a contact, suppress an address and lift 
   await runExample(exampleOf("docs/guides/marketing.md", "suppressContact"));
   const sync = { eventType: "marketing.lead.sync", payload: { email: "bob@example.com" } };
   expect(await eventsOf(database)).toMatchObject([{ eventType: "marketing.lead.upsert", payload: { consent: "granted" } }, sync, sync]);
+});
+
+test("the form of the guide takes a double click as one submission, which becomes the lead and the messages of its rules", async () => {
+  const database = await openDatabase();
+  stubProduct(database);
+  const { form } = await runExample(exampleOf("docs/guides/forms.md", "createForm"));
+  vi.stubGlobal("formId", (form as Form).id);
+  vi.stubGlobal("request", {
+    id: "click-1",
+    body: { fullName: "Ann", email: "ann@example.com", company: "ACME Inc", seats: 3, topic: "demo" },
+  });
+  const clicks = [1, 2].map(() => runExample(exampleOf("docs/guides/forms.md", "submitForm")));
+  const [{ submission } = {}] = await Promise.all(clicks);
+  const { id } = submission as { id: string };
+  const routing = { tenantId: "acme", id, effectEpoch: 0, event: {} };
+  expect(await transaction(database.pool, (tx) => routeSubmission(outboxTransactionOf(tx), routing))).toMatchObject({
+    leadCreated: true,
+    rules: ["lead", "thank-you", "large"],
+    events: 3,
+  });
+  expect((await eventsOf(database)).map(({ eventType, dispatchKey }) => [eventType, dispatchKey])).toEqual([
+    ["form.submission.received", `form:${(form as Form).id}:click-1`],
+    ["record.lead.created", null],
+    ["webhook.form.submitted", `form-route:${id}:large:0`],
+    ["notification.message.create", `form-route:${id}:large:1`],
+    ["mail.message.send", `form-route:${id}:thank-you:0`],
+  ]);
 });
 
 test("the consumer of the guide has its effect once, however often its job is delivered, and refuses a payload it cannot use", async () => {

@@ -65,7 +65,7 @@ describe("what the documents name exists", () => {
   }
 
   test("error codes", () => {
-    const codes = namedBy(/\b((?:ENV|PUBLISH|ROUTER|QUEUE|RECEIVER|STORE|DB|MIGRATE|HTTP|MAIL|WEBHOOK|AUDIT|CLI)\.[A-Z_]+)\b/g);
+    const codes = namedBy(/\b((?:ENV|PUBLISH|ROUTER|QUEUE|RECEIVER|STORE|DB|MIGRATE|HTTP|MAIL|WEBHOOK|AUDIT|FORM|CLI)\.[A-Z_]+)\b/g);
     expect(codes.length).toBeGreaterThan(20);
     expect(codes.filter(({ name }) => !Object.hasOwn(ERROR_CODES, name))).toEqual([]);
   });
