@@ -1,4 +1,5 @@
-import { openInstallation, runConsumers, type BackendKind, type Installation } from "@toolctrl/consumer-testkit/installation";
+import type { Consumer, Delivery } from "@toolctrl/consumer/define";
+import { envelopeOf, openInstallation, runConsumers, type BackendKind, type Installation } from "@toolctrl/consumer-testkit/installation";
 import { listReceipts } from "@toolctrl/db/receipts";
 import { publishOutboxEvent } from "@toolctrl/db/outbox";
 import { createPluginSubscription, type PluginFunctions } from "@toolctrl/domain/plugins";
@@ -31,6 +32,13 @@ export interface IntentRow {
   readonly lastErrorCode: string | null;
 }
 
+export interface StartOptions {
+  readonly env?: Record<string, string>;
+  readonly backend?: Pick<QueueBackend, "addAll">;
+  /** The one consumer to run; default: all of plugins. */
+  readonly only?: string;
+}
+
 export interface PluginRig extends Installation {
   readonly peer: HttpPeer;
   /** Subscribes a function of the worker to the hooks of the tenant. */
@@ -38,10 +46,11 @@ export interface PluginRig extends Installation {
   /** Subscribes a path of the peer. */
   subscribeUrl(path: string, options?: { secretsKey?: string }): Promise<{ id: string; secret: string }>;
   /** Runs the consumers of plugins as the app makes them. */
-  start(
-    functions?: PluginFunctions,
-    options?: { env?: Record<string, string>; backend?: Pick<QueueBackend, "addAll"> },
-  ): { close(): Promise<void> };
+  start(functions?: PluginFunctions, options?: StartOptions): { close(): Promise<void> };
+  /** The consumer that calls plugins, with nothing around it. */
+  invoker(functions: PluginFunctions): Consumer;
+  /** A delivery of the hook of one subscription. */
+  deliveryOf(eventId: string, target: string): Delivery;
   /** Publishes in a transaction and hands the event off; returns its id. */
   publish(type?: string, payload?: JsonObject): Promise<string>;
   requeue(id: string, replayConsumer?: string): Promise<void>;
@@ -76,11 +85,11 @@ export async function openPlugins(kind: BackendKind = "redis"): Promise<PluginRi
       const { id, secret } = await prisma.$transaction((tx) => createPluginSubscription(tx, subscription));
       return { id, secret: secret ?? "" };
     },
-    start(functions = {}, options = {}) {
+    start(functions = {}, options: StartOptions = {}) {
       const env = readEnv({ ...installation.appEnv, ...pluginEnvOf(peer.port), ...options.env });
       const http = openHttp(env);
       const deps = { pool, backend: options.backend ?? backend, http, metrics, log, pluginFunctions: functions };
-      const consumers = Object.values(createConsumers(env, deps)).filter(({ name }) => name.startsWith("plugin-"));
+      const consumers = Object.values(createConsumers(env, deps)).filter(({ name }) => name.startsWith(options.only ?? "plugin-"));
       const running = runConsumers(installation, consumers);
       const close = async (): Promise<void> => {
         await running.close(2000);
@@ -88,6 +97,23 @@ export async function openPlugins(kind: BackendKind = "redis"): Promise<PluginRi
       };
       onTestFinished(close);
       return { close };
+    },
+    invoker(functions) {
+      const env = readEnv({ ...installation.appEnv, ...pluginEnvOf(peer.port) });
+      const deps = {
+        pool,
+        backend,
+        http: { request: () => Promise.reject(new Error("no call")) },
+        metrics,
+        log,
+        pluginFunctions: functions,
+      };
+      return createConsumers(env, deps)["plugin-invoke"];
+    },
+    deliveryOf(eventId, target) {
+      const envelope = { ...envelopeOf(installation, { queue: "toolctrl.plugin-invoke", type: HOOK, payload: LEAD }, { eventId }), target };
+      const signal = new AbortController().signal;
+      return { eventId, tenantId, type: HOOK, payload: LEAD, effectEpoch: 0, envelope, failures: 0, maxAttempts: 8, signal };
     },
     async publish(type = HOOK, payload = LEAD) {
       const { id } = await prisma.$transaction((tx) => publishOutboxEvent(tx, { tenantId, type, payload }));

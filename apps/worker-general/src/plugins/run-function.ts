@@ -1,7 +1,7 @@
 import { outboxTransactionOf } from "@toolctrl/db/outbox";
 import type { Queryable } from "@toolctrl/db/sql";
 import type { PluginFunction, PluginHook, PluginTransaction } from "@toolctrl/domain/plugins";
-import { CodedError } from "@toolctrl/foundation/errors";
+import { CodedError, errorCodeOf } from "@toolctrl/foundation/errors";
 import { createRevocableClient } from "@toolctrl/outbox-drainer/revocable-client";
 import { abortAfter, withDeadline } from "@toolctrl/runtime/deadline";
 
@@ -10,6 +10,8 @@ export interface FunctionRun {
   readonly signal: AbortSignal;
   readonly deadlineMs: number;
 }
+
+const QUERY_CANCELED = "57014";
 
 /**
  * Runs a plugin's function in a transaction, for `deadlineMs` at most. When it has ended, or its time is up, the transaction is taken from it and
@@ -20,11 +22,15 @@ export async function runFunction(tx: Queryable, fn: PluginFunction, hook: Plugi
   const { idempotencyKey, deadlineMs } = run;
   // A statement that is still running when the time is up ends too, and with it the wait for it.
   await tx.query(`SELECT set_config('statement_timeout', $1, true)`, [String(deadlineMs)]);
-  const revocable = createRevocableClient(pluginTransactionOf(tx), () => undefined);
+  const revocable = createRevocableClient(tx, () => undefined);
   const deadline = abortAfter(deadlineMs, run.signal);
+  const context = { tx: pluginTransactionOf(revocable.client), signal: deadline.signal, idempotencyKey };
   try {
-    const running = (async () => fn(hook, { tx: revocable.client, signal: deadline.signal, idempotencyKey }))();
+    const running = (async () => fn(hook, context))();
     await withDeadline(running, deadlineMs, () => timeout(deadlineMs));
+  } catch (error) {
+    // Whichever of the two limits was faster.
+    throw errorCodeOf(error) === QUERY_CANCELED ? timeout(deadlineMs, error) : error;
   } finally {
     deadline.clear();
     revocable.revoke();
@@ -32,10 +38,15 @@ export async function runFunction(tx: Queryable, fn: PluginFunction, hook: Plugi
   }
 }
 
-function pluginTransactionOf(tx: Queryable): PluginTransaction {
-  return { query: (text, values) => tx.query(text, values), ...outboxTransactionOf(tx) };
+function pluginTransactionOf(client: Queryable): PluginTransaction {
+  // Async, so that a call that is refused rejects, as one does that fails.
+  const tx: Queryable = { query: async (text, values) => client.query(text, values) };
+  return { ...tx, ...outboxTransactionOf(tx) };
 }
 
-function timeout(deadlineMs: number): CodedError {
-  return new CodedError("PLUGIN.TIMEOUT", `expected the function to end within ${deadlineMs} ms, it did not`, { facts: { deadlineMs } });
+function timeout(deadlineMs: number, cause?: unknown): CodedError {
+  return new CodedError("PLUGIN.TIMEOUT", `expected the function to end within ${deadlineMs} ms, it did not`, {
+    facts: { deadlineMs },
+    cause,
+  });
 }

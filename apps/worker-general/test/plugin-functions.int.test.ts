@@ -1,0 +1,151 @@
+import { publishOutboxEvent } from "@toolctrl/db/outbox";
+import type { PluginHook, PluginTransaction } from "@toolctrl/domain/plugins";
+import { CodedError } from "@toolctrl/foundation/errors";
+import { expect, test } from "vitest";
+import { HOOK, LEAD, openPlugins, type PluginRig } from "./plugin-support.ts";
+
+/** A row that a function writes; the name tells which try it was. */
+async function write(tx: PluginTransaction, hook: PluginHook, name: string): Promise<void> {
+  await tx.query(`INSERT INTO "TenantCounter" ("tenantId", "name", "value") VALUES ($1, $2, 1)`, [hook.tenantId, name]);
+}
+
+async function written({ database }: PluginRig): Promise<string[]> {
+  const { rows } = await database.pool.query<{ name: string }>(`SELECT "name" FROM "TenantCounter" ORDER BY "name"`);
+  return rows.map(({ name }) => name);
+}
+
+test("what a function writes and publishes is there once, of the try that ended well; every try has the same key", async () => {
+  const rig = await openPlugins();
+  const keys: string[] = [];
+  const hooks: PluginHook[] = [];
+  const subscriptionId = await rig.subscribe("enrich", ["plugin.hook.lead."]);
+  rig.start({
+    async enrich(hook, { tx, idempotencyKey }) {
+      hooks.push(hook);
+      await write(tx, hook, `try ${keys.push(idempotencyKey)}`);
+      await publishOutboxEvent(tx, {
+        tenantId: hook.tenantId,
+        type: "audit.entry.record",
+        payload: { actor: "p", action: "a", object: "lead", recordId: "7" },
+      });
+      if (keys.length < 3) throw new Error("not yet");
+    },
+  });
+  const id = await rig.publish();
+  await rig.untilReceipt(id, "plugin-invoke");
+  expect(await written(rig)).toEqual(["try 3"]);
+  const { rows } = await rig.database.pool.query(`SELECT 1 FROM "OutboxEvent" WHERE "eventType" = 'audit.entry.record'`);
+  expect(rows).toHaveLength(1);
+  expect(keys).toEqual(Array.from({ length: 3 }, () => `${id}-${subscriptionId}`));
+  const { tenantId } = rig;
+  expect(hooks[0]).toEqual({
+    eventId: id,
+    tenantId,
+    type: HOOK,
+    payload: LEAD,
+    createdAt: expect.stringMatching(/Z$/),
+    pluginId: "p",
+    subscriptionId,
+  });
+});
+
+test("ten deliveries of a hook at once, with no claim before them, run its function to the end once", async () => {
+  const rig = await openPlugins();
+  const target = await rig.subscribe("count");
+  rig.start({}, { only: "plugin-fanout" });
+  const id = await rig.publish();
+  await rig.untilReceipt(id, "plugin-fanout");
+  let runs = 0;
+  const consumer = rig.invoker({
+    count: async (hook, { tx }) => write(tx, hook, `run ${(runs += 1)}`),
+  });
+  const delivery = rig.deliveryOf(id, target);
+  const outcomes = await Promise.allSettled(Array.from({ length: 10 }, () => consumer.handle(delivery)));
+  expect(outcomes.filter(({ status }) => status === "fulfilled").length).toBeGreaterThan(0);
+  expect(await written(rig)).toHaveLength(1);
+  expect(await rig.intents(id)).toMatchObject([{ state: "sent", attempts: 1 }]);
+  expect((await rig.receipts(id))["plugin-invoke"]).toBe("done 0");
+});
+
+test("a function whose time is up is told to stop and writes nothing more: its try is rolled back, and the next one counts", async () => {
+  const rig = await openPlugins();
+  const seen: PluginTransaction[] = [];
+  const refused: unknown[] = [];
+  await rig.subscribe("slow");
+  rig.start(
+    {
+      async slow(hook, { tx, signal }) {
+        const [first] = seen;
+        await write(tx, hook, `try ${seen.push(tx)}`);
+        // What a function does that does not listen.
+        if (first !== undefined) return write(first, hook, "late").catch((error: unknown) => void refused.push(error));
+        await new Promise((resolve) => signal.addEventListener("abort", resolve, { once: true }));
+        await new Promise(() => undefined);
+      },
+    },
+    { env: { PLUGIN_DEADLINE_MS: "300" } },
+  );
+  const id = await rig.publish();
+  await rig.untilReceipt(id, "plugin-invoke");
+  expect(await written(rig)).toEqual(["try 2"]);
+  expect(await rig.intents(id)).toMatchObject([{ state: "sent", attempts: 2, unknowns: 0 }]);
+  expect(refused).toMatchObject([{ code: "EFFECT.REVOKED" }]);
+});
+
+test("a statement that a function's time leaves behind ends too, and the worker's connection is free again", async () => {
+  const rig = await openPlugins();
+  await rig.subscribe("stuck");
+  rig.start(
+    { stuck: async (_hook, { tx }) => void (await tx.query("SELECT pg_sleep(600)")) },
+    { env: { PLUGIN_DEADLINE_MS: "200", PLUGIN_MAX_ATTEMPTS: "1" } },
+  );
+  const id = await rig.publish();
+  await rig.untilReceipt(id, "plugin-invoke", "dead 0");
+  const [intent] = await rig.intents(id);
+  expect(intent).toMatchObject({ state: "failed", attempts: 1, lastErrorCode: "PLUGIN.TIMEOUT" });
+  const { rows } = await rig.database.pool.query(
+    `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND state = 'active' AND query = 'SELECT pg_sleep(600)'`,
+  );
+  expect(rows).toEqual([]);
+});
+
+test("a lock that somebody else holds is no failure of the function's: it waits, and no try is counted", async () => {
+  const rig = await openPlugins();
+  await rig.subscribe("locked");
+  let tries = 0;
+  rig.start({
+    async locked(hook, { tx }) {
+      if ((tries += 1) === 1) throw Object.assign(new Error("canceling statement due to lock timeout"), { code: "55P03" });
+      await write(tx, hook, "done");
+    },
+  });
+  const id = await rig.publish();
+  await rig.untilReceipt(id, "plugin-invoke");
+  expect(await rig.intents(id)).toMatchObject([{ state: "sent", attempts: 1 }]);
+});
+
+test("functions that are not there, refuse for good, or fail at every try are dead, each with its code and its number of tries", async () => {
+  const rig = await openPlugins();
+  const dead = {
+    missing: ["PLUGIN.UNKNOWN_FUNCTION", 0],
+    // A property that every object has is no function of the worker's.
+    constructor: ["PLUGIN.UNKNOWN_FUNCTION", 0],
+    refuses: ["ROW.NOT_FOUND", 1],
+    fails: ["PLUGIN.FAILED", 3],
+    throws: ["PLUGIN.FAILED", 3],
+  };
+  const names: Record<string, string> = {};
+  for (const name of Object.keys(dead)) names[await rig.subscribe(name)] = name;
+  rig.start({
+    refuses: () => Promise.reject(new CodedError("ROW.NOT_FOUND", "expected a row")),
+    fails: () => Promise.reject(new Error("no")),
+    throws: () => {
+      throw new Error("no");
+    },
+  });
+  const id = await rig.publish();
+  await rig.untilReceipt(id, "plugin-invoke", "dead 0");
+  const intents = await rig.intents(id);
+  expect(Object.fromEntries(intents.map((intent) => [names[intent.target], [intent.lastErrorCode, intent.attempts]]))).toEqual(dead);
+  expect(intents.every(({ state }) => state === "failed")).toBe(true);
+});
