@@ -1,3 +1,4 @@
+import { createProvenPackage } from "@toolctrl/consumer-map/testing";
 import { publishOutboxEvent } from "@toolctrl/db/outbox";
 import { waitFor } from "@toolctrl/testkit/wait";
 import { startRedis } from "@toolctrl/testkit/redis-server";
@@ -7,6 +8,9 @@ import { startWorkerProcess, type Readiness, type Worker } from "./worker.ts";
 
 const MAIN = new URL("../src/main.ts", import.meta.url);
 const OPEN_GATE = new URL("./open-gate.ts", import.meta.url);
+/** The product's gate, over a map whose proof a test has made. */
+const OWN_GATE = new URL("./own-gate.ts", import.meta.url);
+const NOT_VALID = `DROP CONSTRAINT "OutboxEvent_recordKey_check", ADD CONSTRAINT "OutboxEvent_recordKey_check" CHECK ("recordKey" IS NOT NULL) NOT VALID`;
 
 /** What /readyz tells of the drainer. */
 async function drainerOf(worker: Worker): Promise<NonNullable<Readiness["drainer"]>> {
@@ -42,7 +46,8 @@ describe.each(["redis", "postgres"] as const)("worker-general on %s", (kind) => 
     const other = await startWorkerProcess(MAIN, installation.env, {});
     const told = await untilRunning(pull, "batch");
     await untilRunning(other, "batch");
-    expect(told.whyNotPull).toEqual([expect.stringContaining("OUTBOX_PULL_WORKER=false"), expect.stringContaining("no rollout gate yet")]);
+    // The run's Redis keeps no file, and this process has the product's own gate.
+    expect(told.whyNotPull).toContainEqual(expect.stringContaining("OUTBOX_PULL_WORKER=false"));
     expect(told.blockers).toEqual([]);
     await publishAndWait(installation);
     other.kill("SIGTERM");
@@ -54,13 +59,45 @@ describe.each(["redis", "postgres"] as const)("worker-general on %s", (kind) => 
   });
 });
 
-test("a closed gate keeps the dispatcher, however the process votes, and the log names it once", async () => {
-  const installation = await openInstallation();
-  const worker = await startWorkerProcess(MAIN, installation.env, { env: { OUTBOX_PULL_WORKER: "true" } });
-  await publishAndWait(installation);
-  expect(await untilRunning(worker, "batch")).toMatchObject({ blockers: ["no rollout gate yet"] });
-  await worker.waitForLine(/pull workers are off: no rollout gate yet/);
-  expect(worker.lines().filter((line) => line.includes("no rollout gate yet"))).toHaveLength(1);
+describe("worker-general with the product's own gate", () => {
+  async function startProven(installation: Installation, options: Parameters<typeof createProvenPackage>[0] = {}): Promise<Worker> {
+    const { folder, remove } = await createProvenPackage(options);
+    onTestFinished(remove);
+    const redis = await startRedis({ args: ["--appendonly", "yes"] });
+    onTestFinished(() => redis.close());
+    const env = { OUTBOX_PULL_WORKER: "true", REDIS_URL: redis.url, MAP_FOLDER: folder };
+    return startWorkerProcess(OWN_GATE, installation.env, { env });
+  }
+
+  test("drains through pull workers while it is green, through the dispatcher as soon as it is red; what pull workers held leaves then", async () => {
+    const installation = await openInstallation();
+    const { database } = installation;
+    const worker = await startProven(installation);
+    expect(await untilRunning(worker, "pull")).toMatchObject({ whyNotPull: [], blockers: [] });
+    await publishAndWait(installation);
+    const event = { tenantId: "acme", type: "workflow.trigger.event", payload: { n: 1 } };
+    const { id } = await database.prisma.$transaction((tx) => publishOutboxEvent(tx, event));
+    const eventIs = (state: string) => async (): Promise<boolean> =>
+      (await database.pool.query(`SELECT FROM "OutboxEvent" WHERE "id" = $1 AND ${state}`, [id])).rowCount === 1;
+    await waitFor(eventIs(`"status" = 'PENDING' AND "lastErrorCode" = 'ROUTER.HELD'`), { what: "the event to be held", timeoutMs: 20_000 });
+    await database.pool.query(`ALTER TABLE "OutboxEvent" ${NOT_VALID}`);
+    const told = await untilRunning(worker, "batch");
+    expect(told.blockers).toEqual([expect.stringMatching(/not validated.+backfill-record-key/)]);
+    await waitFor(eventIs(`"status" = 'DONE'`), { what: "the held event to be handed off", timeoutMs: 20_000 });
+    await database.pool.query(`ALTER TABLE "OutboxEvent" VALIDATE CONSTRAINT "OutboxEvent_recordKey_check"`);
+    await untilRunning(worker, "pull");
+    worker.kill("SIGTERM");
+    expect(await worker.waitForExit()).toMatchObject({ code: 0 });
+  });
+
+  test("keeps the dispatcher while a consumer is unproven, however the process votes, and the log names it once", async () => {
+    const installation = await openInstallation();
+    const worker = await startProven(installation, { except: ["audit-append"] });
+    await publishAndWait(installation);
+    expect(await untilRunning(worker, "batch")).toMatchObject({ blockers: [expect.stringMatching(/^audit-append: nothing shows/)] });
+    await worker.waitForLine(/pull workers are off: audit-append: nothing shows/);
+    expect(worker.lines().filter((line) => line.includes("audit-append: nothing shows"))).toHaveLength(1);
+  });
 });
 
 test("a Redis that may drop keys keeps the dispatcher and is named in readiness", async () => {
