@@ -28,9 +28,9 @@ const MADE = /(^|\/)(node_modules|dist|generated)\//;
 
 export function openWorkspace(root: string): Workspace {
   const packages = readManifests(root);
-  const read = (path: string): string => readFileSync(join(root, path), "utf8").replaceAll("\r\n", "\n");
+  const read = memoized((path) => readFileSync(join(root, path), "utf8").replaceAll("\r\n", "\n"));
   return {
-    has: (path) => !MADE.test(path) && statSync(join(root, path), { throwIfNoEntry: false })?.isFile() === true,
+    has: memoized((path) => !MADE.test(path) && statSync(join(root, path), { throwIfNoEntry: false })?.isFile() === true),
     importsOf: memoized((path) =>
       listImports(path, read(path)).flatMap((specifier) => {
         const target = resolve(packages, path, specifier);
