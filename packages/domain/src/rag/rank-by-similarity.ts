@@ -7,7 +7,7 @@ import { vectorText } from "./vector-text.ts";
  * The chunks whose vectors are nearest to one, by the cosine of the angle between them; `score` is that cosine. Only vectors of the same
  * model and length that have a direction.
  *
- * Exact: looks at every such vector of the tenant's collections. With pgvector, whose arithmetic is of single precision, some ten times
+ * Exact: looks at every such vector of the tenant's collections. With pgvector, whose arithmetic is of single precision, some thirty times
  * faster; where that gives no number, the exact function does. No lock. Index: `RagChunk_document_ordinal_key`.
  */
 export function rankBySimilarity(
