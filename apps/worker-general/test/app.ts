@@ -23,9 +23,12 @@ export const EVENTS: Record<ConsumerName, HandedOff> = {
   },
 };
 
+/** Ends before the short claims of a test do. */
+const SHORT = { PLUGIN_DEADLINE_MS: "1000" };
+
 /** One consumer of the app in a process of its own. */
 export function partOf(consumer: ConsumerOf<"general">): App {
-  const env = { CONSUMER: consumer };
+  const env = { ...SHORT, CONSUMER: consumer };
   return { main: new URL("./one-consumer.ts", import.meta.url), queues: [CONSUMERS[consumer]], env, hostsLanes: true };
 }
 
@@ -39,7 +42,7 @@ export const MAINTENANCE: App = {
 
 /** The app's consumers in this process, made as its main file makes them. */
 export function consumersOf({ database, backend, metrics, log, appEnv }: Installation): { consumers: Consumer[]; close(): Promise<void> } {
-  const env = readEnv(appEnv);
+  const env = readEnv({ ...appEnv, ...SHORT });
   const http = openHttp(env);
   const deps = { pool: database.pool, backend, http, metrics, log };
   return { consumers: Object.values(createConsumers(env, deps)), close: () => http.close() };

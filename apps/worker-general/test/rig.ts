@@ -76,6 +76,7 @@ function baseEnv(options: RigOptions, databaseUrl: string, smtpPort: number, htt
     QUEUE_LOCK_MS: "2000",
     OUTBOX_CLAIM_TTL_MS: "2000",
     OUTBOX_RECEIVER_BACKOFF_MS: "50",
+    PLUGIN_DEADLINE_MS: "1500",
     OUTBOX_DISPATCHER_ENABLED: "true",
     OUTBOX_DISPATCH_INTERVAL_MS: "50",
     ...mailEnv(smtpPort, httpPort),
