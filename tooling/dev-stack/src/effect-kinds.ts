@@ -6,12 +6,23 @@ export const EFFECT_KINDS = [
   "mail-render",
   "email-send",
   "webhook-deliver",
+  "marketing-sync",
   "notification-create",
   "audit-append",
+  "search-index",
+  "rag-index",
+  "ai-cost-record",
+  "form-route",
+  "plugin-fanout",
+  "plugin-invoke",
+  "plugin-capability-count",
   "field-sets",
   "opportunity-create",
 ] as const;
 export type EffectKind = (typeof EFFECT_KINDS)[number];
+
+/** How many effects of each kind something has. */
+export type EffectCounts = Readonly<Partial<Record<EffectKind, number>>>;
 
 /** How often each key was seen in the world: distinct effects, by kind. */
 export type Observed = Record<EffectKind, ReadonlyMap<string, number>>;

@@ -1,5 +1,5 @@
 import type { Database } from "@toolctrl/db/client";
-import type { EffectKind } from "./effect-kinds.ts";
+import type { EffectCounts } from "./effect-kinds.ts";
 
 export type PrismaTx = Parameters<Parameters<Database["prisma"]["$transaction"]>[0]>[0];
 
@@ -10,16 +10,16 @@ export interface SampleScope {
   readonly tenantId: string;
 }
 
-/** Enters intents in the ledger, in the transaction that has them: so many effects of each kind under the key. */
+/** Enters intents in the ledger, in the transaction that has them: the effects that a key is to have, or with `never` the effects it must not have. */
 export async function writeIntents(
   tx: Pick<PrismaTx, "$executeRaw">,
   { runId, tenantId }: SampleScope,
   key: string,
-  kinds: readonly EffectKind[],
-  expected: number,
+  effects: EffectCounts,
+  { never = false }: { never?: boolean } = {},
 ): Promise<void> {
-  for (const kind of kinds) {
+  for (const [kind, expected] of Object.entries(effects)) {
     await tx.$executeRaw`INSERT INTO sample.intent (key, kind, "runId", "tenantId", expected)
-      VALUES (${key}::uuid, ${kind}, ${runId}::uuid, ${tenantId}, ${expected}::int)`;
+      VALUES (${key}::uuid, ${kind}, ${runId}::uuid, ${tenantId}, ${never ? 0 : expected}::int)`;
   }
 }

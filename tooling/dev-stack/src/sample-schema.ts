@@ -1,7 +1,7 @@
 import type { Queryable } from "@toolctrl/db/sql";
 
 /**
- * The sample product's own tables: a business row, and the ledger of intents. The ledger is what the effects are compared with; it is
+ * The sample product's own tables: a business row, what its plugin was told, and the ledger of intents. The ledger is what the effects are compared with; it is
  * written by the traffic generator alone, so that the product cannot vouch for itself.
  */
 export async function createSampleSchema(db: Queryable): Promise<void> {
@@ -13,5 +13,6 @@ export async function createSampleSchema(db: Queryable): Promise<void> {
     CREATE TABLE IF NOT EXISTS sample.intent (
       key uuid, kind text, "runId" uuid NOT NULL, "tenantId" text NOT NULL, expected integer NOT NULL, PRIMARY KEY (key, kind)
     );
+    CREATE TABLE IF NOT EXISTS sample.plugin_note (id bigint GENERATED ALWAYS AS IDENTITY PRIMARY KEY, "tenantId" text NOT NULL, key uuid NOT NULL);
     CREATE INDEX IF NOT EXISTS intent_run ON sample.intent ("runId")`);
 }

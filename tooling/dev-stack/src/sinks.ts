@@ -10,22 +10,38 @@ export interface Received {
 
 export interface Sinks {
   readonly smtpPort: number;
+  /** Where all HTTP sinks listen: `127.0.0.1:<port>`. */
+  readonly httpHost: string;
   readonly webhookUrl: string;
+  readonly pluginUrl: string;
+  readonly marketingUrl: string;
   mails(): Received[];
   webhooks(): Received[];
+  plugins(): Received[];
+  /** What the marketing provider was told, by Idempotency-Key. */
+  contacts(): Received[];
   close(graceMs: number): Promise<void>;
 }
 
-/** Starts the SMTP catcher, which refuses one mailbox for good, and the webhook sink, which accepts everything. */
+/** Starts the SMTP catcher, which refuses one mailbox for good, and the sink of webhooks, plugins and marketing, which accepts everything. */
 export async function startSinks(): Promise<Sinks> {
   const smtp = await startSmtpPeer({ behaviour: { kind: "reject", codes: { [DEAD_MAILBOX]: 550 } } });
   const http = await startHttpPeer();
+  const httpHost = `127.0.0.1:${http.port}`;
+  const received = (path: string, idHeader: string): Received[] =>
+    http.requests
+      .filter((request) => request.path.startsWith(path))
+      .map((request) => ({ text: request.body.toString("utf8"), id: String(request.headers[idHeader] ?? "") }));
   return {
     smtpPort: smtp.port,
-    webhookUrl: `http://127.0.0.1:${http.port}/webhooks`,
+    httpHost,
+    webhookUrl: `http://${httpHost}/webhooks`,
+    pluginUrl: `http://${httpHost}/plugins`,
+    marketingUrl: `http://${httpHost}/marketing`,
     mails: () => smtp.mails.map((mail) => ({ text: mail.headers["subject"] ?? "", id: mail.messageId })),
-    webhooks: () =>
-      http.requests.map((request) => ({ text: request.body.toString("utf8"), id: String(request.headers["webhook-id"] ?? "") })),
+    webhooks: () => received("/webhooks", "webhook-id"),
+    plugins: () => received("/plugins", "webhook-id"),
+    contacts: () => received("/marketing", "idempotency-key"),
     async close() {
       await smtp.close();
       await http.close();

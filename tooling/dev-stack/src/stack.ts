@@ -6,6 +6,8 @@ import { createLogger } from "@toolctrl/runtime/logger";
 import { runUntilSignal, type Scope } from "@toolctrl/runtime/run";
 import { readStackEnv } from "./env.ts";
 import type { StackOptions } from "./options.ts";
+import { preparePlugins } from "./cases/plugins.ts";
+import { prepareForm } from "./cases/sent-form.ts";
 import { createProgress, type Progress } from "./progress.ts";
 import { runSample, type SampleRun } from "./sample-run.ts";
 import { createSampleSchema } from "./sample-schema.ts";
@@ -76,12 +78,16 @@ function openBackend(servers: Servers, prefix: string) {
 
 type Database = Awaited<ReturnType<typeof createDatabase>>;
 
-/** The sink listens on a new port each time, so its endpoints are made anew. */
+/** The sink listens on a new port each time, so its endpoints and the plugins there are made anew. */
 async function prepareSample(database: Database, sinks: Sinks, secretsKey: string): Promise<void> {
   await createSampleSchema(database.pool);
   await database.prisma.$transaction(async (tx) => {
     await tx.webhookEndpoint.deleteMany({ where: { tenantId: { in: [...TENANTS] } } });
-    for (const tenantId of TENANTS) await createWebhookEndpoint(tx, { tenantId, url: sinks.webhookUrl, eventPrefixes: [], secretsKey });
+    for (const tenantId of TENANTS) {
+      await createWebhookEndpoint(tx, { tenantId, url: sinks.webhookUrl, eventPrefixes: [], secretsKey });
+      await preparePlugins(tx, tenantId, sinks.pluginUrl, secretsKey);
+      await prepareForm(tx, tenantId);
+    }
   });
 }
 

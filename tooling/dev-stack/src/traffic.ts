@@ -46,7 +46,7 @@ function caseOf(turn: number): SampleCase {
 async function commit(scope: SampleScope, sample: SampleCase, report: TrafficReport): Promise<void> {
   const key = randomUUID();
   report.published += await scope.database.prisma.$transaction(async (tx) => {
-    await writeIntents(tx, scope, key, sample.effects, 1);
+    await writeIntents(tx, scope, key, sample.effects);
     return sample.write(tx, scope, key);
   });
   report.published += (await sample.follow?.(scope, key)) ?? 0;
@@ -65,17 +65,17 @@ async function rollBack(scope: SampleScope, report: TrafficReport): Promise<void
   } catch (error) {
     if (error !== roll) throw error;
   }
-  for (const { sample, key } of keys) await writeIntents(prisma, scope, key, sample.effects, 0);
+  for (const { sample, key } of keys) await writeIntents(prisma, scope, key, sample.effects, { never: true });
   report.rolledBack += 1;
 }
 
 /** A second transaction repeats the dispatch key, as a provider does that sends its webhook twice: the first event stands. */
 async function publishTwice(scope: SampleScope, report: TrafficReport): Promise<void> {
   const dispatchKey = `provider:${randomUUID()}`;
-  for (const expected of [1, 0]) {
+  for (const never of [false, true]) {
     await scope.database.prisma.$transaction(async (tx) => {
       const key = randomUUID();
-      await writeIntents(tx, scope, key, ["notification-create"], expected);
+      await writeIntents(tx, scope, key, { "notification-create": 1 }, { never });
       const { duplicate } = await publishOutboxEvent(tx, { ...messageFor("notification", scope, key), dispatchKey });
       if (duplicate) report.duplicatesSuppressed += 1;
       else report.published += 1;
@@ -87,8 +87,8 @@ async function publishDoomed(scope: SampleScope, report: TrafficReport): Promise
   const { database, runId, tenantId } = scope;
   await database.prisma.$transaction(async (tx) => {
     const key = randomUUID();
-    await writeIntents(tx, scope, key, ["mail-render"], 1);
-    await writeIntents(tx, scope, key, ["email-send"], 0);
+    await writeIntents(tx, scope, key, { "mail-render": 1 });
+    await writeIntents(tx, scope, key, { "email-send": 1 }, { never: true });
     const mail = messageFor("mail", scope, key);
     await publishOutboxEvent(tx, { ...mail, payload: { ...mail.payload, to: DEAD_MAILBOX } });
     await publishOutboxEvent(tx, { tenantId, type: "unrouted.sample.event", payload: { key }, correlationId: runId });

@@ -37,9 +37,9 @@ export async function startWorkers(scope: Scope, setup: WorkersSetup): Promise<W
   return workers;
 }
 
-/** Pull workers need an open gate, which only our own composition of the app has. */
-function entryOf({ root, mode }: WorkersSetup, app: AppName): string {
-  if (app === "worker-general" && mode === "pull") return join(root, "tooling", "dev-stack", "src", "worker-general.ts");
+/** worker-general is composed by this stack: with the sample's plugin, and a gate that the sample can pass. */
+function entryOf({ root }: WorkersSetup, app: AppName): string {
+  if (app === "worker-general") return join(root, "tooling", "dev-stack", "src", "worker-general.ts");
   return join(root, "apps", app, "src", "main.ts");
 }
 
@@ -65,8 +65,11 @@ function workerEnv({ servers, sinks, mode }: WorkersSetup, secretsKey: string): 
     SMTP_URL: `smtp://127.0.0.1:${sinks.smtpPort}`,
     MAIL_FROM: "sample@toolctrl.example",
     WEBHOOK_SECRETS_KEY: secretsKey,
+    PLUGIN_SECRETS_KEY: secretsKey,
+    MARKETING_PROVIDER_URL: sinks.marketingUrl,
+    MARKETING_PROVIDER_TOKEN: "sample",
     // The sink lives on this machine; the guarded client refuses such addresses unless they are named.
-    OUTBOUND_HTTP_ALLOW: new URL(sinks.webhookUrl).host,
+    OUTBOUND_HTTP_ALLOW: sinks.httpHost,
   };
 }
 

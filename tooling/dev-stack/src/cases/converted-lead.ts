@@ -5,7 +5,7 @@ import type { SampleCase } from "../sample-case.ts";
 /** A lead that is converted twice at once, as after a double click: one opportunity, named after the company, which has the key. */
 export const convertedLead: SampleCase = {
   name: "converted lead",
-  effects: ["opportunity-create"],
+  effects: { "opportunity-create": 1 },
   async write(tx, { tenantId, runId }, key) {
     await createLead(tx, { tenantId, name: "Ann", companyName: `Company ${key}`, event: { correlationId: runId } });
     return 1;

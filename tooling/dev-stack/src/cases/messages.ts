@@ -1,13 +1,18 @@
 import { publishOutboxEvent } from "@toolctrl/db/outbox";
 import type { JsonObject } from "@toolctrl/foundation/json";
-import type { EffectKind } from "../effect-kinds.ts";
+import type { EffectCounts } from "../effect-kinds.ts";
 import type { SampleScope } from "../intents.ts";
 import type { SampleCase } from "../sample-case.ts";
+
+interface Message {
+  readonly effects: EffectCounts;
+  of(key: string): { readonly type: string; readonly payload: JsonObject };
+}
 
 /** Each message carries its key where the effect shows it. */
 const MESSAGES = {
   mail: {
-    effects: ["mail-render", "email-send"],
+    effects: { "mail-render": 1, "email-send": 1 },
     of: (key) => ({
       type: "mail.message.send",
       payload: {
@@ -20,29 +25,61 @@ const MESSAGES = {
     }),
   },
   webhook: {
-    effects: ["webhook-deliver"],
+    effects: { "webhook-deliver": 1 },
     of: (key) => ({ type: "webhook.subscription.updated", payload: { key, status: "active" } }),
   },
   notification: {
-    effects: ["notification-create"],
+    effects: { "notification-create": 1 },
     of: (key) => ({
       type: "notification.message.create",
       payload: { recipientId: "user-1", title: `Plan changed ${key}`, body: "Your plan is active." },
     }),
   },
+  billing: {
+    effects: { "notification-create": 1 },
+    of: (key) => ({
+      type: "billing.invoice.paid",
+      payload: { invoice: key, notification: { recipientId: "user-1", title: `Invoice ${key} is paid` } },
+    }),
+  },
+  trial: {
+    effects: { "notification-create": 1 },
+    of: (key) => ({
+      type: "tenant.subscription.trial-ended",
+      payload: { subscription: key, notification: { recipientId: null, title: `The trial ${key} has ended` } },
+    }),
+  },
   audit: {
-    effects: ["audit-append"],
+    effects: { "audit-append": 1 },
     of: (key) => ({
       type: "audit.entry.record",
       payload: { actor: "user-1", action: "subscription.update", object: "Subscription", recordId: key, data: { plan: "pro" } },
     }),
   },
+  aiCost: {
+    effects: { "ai-cost-record": 1 },
+    of: (key) => ({
+      type: "ai.cost.recorded",
+      payload: { model: `sample/${key}`, amount: "0.000125", currency: "EUR", inputTokens: 900, outputTokens: 120 },
+    }),
+  },
+  marketing: {
+    effects: { "marketing-sync": 1 },
+    of: (key) => ({
+      type: "marketing.lead.upsert",
+      payload: { email: `${key}@example.com`, name: "Ann", consent: "granted", consentSource: "sample product" },
+    }),
+  },
+  pluginHook: {
+    // The tenant's two sample plugins, one a function and one called over HTTP, are asked both.
+    effects: { "plugin-fanout": 2, "plugin-invoke": 2 },
+    of: (key) => ({ type: "plugin.hook.subscription.updated", payload: { key } }),
+  },
+  capabilityUse: {
+    effects: { "plugin-capability-count": 1 },
+    of: (key) => ({ type: "plugin.capability-use.recorded", payload: { pluginId: "sample", capability: key, amount: 1 } }),
+  },
 } as const satisfies Record<string, Message>;
-
-interface Message {
-  readonly effects: readonly EffectKind[];
-  of(key: string): { readonly type: string; readonly payload: JsonObject };
-}
 
 export type MessageName = keyof typeof MESSAGES;
 

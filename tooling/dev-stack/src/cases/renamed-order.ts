@@ -7,7 +7,7 @@ import type { SampleCase } from "../sample-case.ts";
  */
 export const renamedOrder: SampleCase = {
   name: "renamed order",
-  effects: ["field-sets"],
+  effects: { "field-sets": 1 },
   async write(tx, { tenantId, runId }, key) {
     const event = { correlationId: runId };
     const { row: account } = await rowCreate(tx, { tenantId, table: "account", data: { name: "An account" }, event });
