@@ -25,7 +25,8 @@ export const pluginEnv = {
     // A transaction that waits for longer than a minute is ended by the database.
     max: 50_000,
     fallback: 15_000,
-    about: "Longest time (ms) of one request to a plugin, or of one run of its function; less than OUTBOX_CLAIM_TTL_MS",
+    about:
+      "Longest time (ms) of one request to a plugin, or of one run of its function; less than OUTBOX_CLAIM_TTL_MS where PLUGIN_SECRETS_KEY is set",
   }),
   PLUGIN_CONCURRENCY: integer({
     min: 1,
@@ -35,5 +36,12 @@ export const pluginEnv = {
   }),
 };
 
-// A call that outlives an unrenewed claim would still be running when the next delivery takes it for dead.
-export const PLUGIN_RULES: readonly EnvRule[] = [lessThan("PLUGIN_DEADLINE_MS", "OUTBOX_CLAIM_TTL_MS")];
+const deadline = lessThan("PLUGIN_DEADLINE_MS", "OUTBOX_CLAIM_TTL_MS");
+
+export const PLUGIN_RULES: readonly EnvRule[] = [
+  {
+    // A call that outlives an unrenewed claim would still be running when the next delivery takes it for dead. A function's transaction would not.
+    names: ["PLUGIN_SECRETS_KEY", ...deadline.names],
+    check: (values) => (values["PLUGIN_SECRETS_KEY"] === undefined ? null : deadline.check(values)),
+  },
+];
