@@ -121,6 +121,14 @@ const QUERIES: Array<[index: string, sql: string]> = [
     `SELECT "recordId" FROM "SearchDocument" WHERE "deletedAt" < ${NOW} ORDER BY "deletedAt", "tenantId", "collection", "recordId" LIMIT 100 FOR UPDATE SKIP LOCKED`,
   ],
   [
+    "RagDocument_deleted_idx",
+    `SELECT "recordId" FROM "RagDocument" WHERE "deletedAt" < ${NOW} ORDER BY "deletedAt", "tenantId", "collection", "recordId" LIMIT 100 FOR UPDATE SKIP LOCKED`,
+  ],
+  [
+    "OutboxEvent_rag_upsert_idx",
+    `SELECT 1 FROM "OutboxEvent" WHERE "eventType" = 'rag.index.upsert' AND "tenantId" = 'tenant-8' AND "position" < 4000`,
+  ],
+  [
     "OutboxEvent_search_upsert_idx",
     `SELECT 1 FROM "OutboxEvent" WHERE "eventType" = 'search.index.upsert' AND "tenantId" = 'tenant-7' AND "position" < 4000`,
   ],
@@ -140,7 +148,7 @@ const TENANT = `'tenant-' || n % 50`;
 const FILL = `
 INSERT INTO "OutboxEvent" ("id", "tenantId", "eventType", "payload", "dispatchKey", "status", "blocksLine", "processedAt",
   "lastErrorCode", "lockedUntil", "lockToken", "claimMode")
-SELECT ${UUID}, ${TENANT}, CASE n % 10 WHEN 7 THEN 'search.index.upsert' ELSE 'a.b.c' END, '{}', 'key-' || n, s::"OutboxStatus", s IN ('PENDING', 'PROCESSING'),
+SELECT ${UUID}, ${TENANT}, CASE n % 10 WHEN 7 THEN 'search.index.upsert' WHEN 8 THEN 'rag.index.upsert' ELSE 'a.b.c' END, '{}', 'key-' || n, s::"OutboxStatus", s IN ('PENDING', 'PROCESSING'),
   CASE s WHEN 'DONE' THEN now() - n * interval '1 second' END,
   CASE s WHEN 'FAILED' THEN 'X' END,
   CASE s WHEN 'PROCESSING' THEN now() END, CASE s WHEN 'PROCESSING' THEN ${UUID} END, CASE s WHEN 'PROCESSING' THEN 'pull' END
@@ -182,8 +190,10 @@ INSERT INTO "SearchDocument" ("tenantId", "collection", "recordId", "title", "bo
 SELECT ${TENANT}, 'lead', n::text, CASE WHEN n % 5 > 0 THEN 'title ' || n ELSE '' END, CASE WHEN n % 5 > 0 THEN 'a common word' || n % 10 ELSE '' END,
   CASE WHEN n % 9 = 0 THEN 'german' ELSE 'english' END, ${UUID}, n, CASE WHEN n % 5 = 0 THEN now() - n * interval '1 second' END
 FROM generate_series(1, 5000) n;
-INSERT INTO "RagDocument" ("tenantId", "collection", "recordId", "language", "eventId", "appliedPosition")
-SELECT ${TENANT}, 'article', n::text, CASE WHEN n % 9 = 0 THEN 'german' ELSE 'english' END, ${UUID}, n FROM generate_series(1, 3000) n;
+INSERT INTO "RagDocument" ("tenantId", "collection", "recordId", "language", "eventId", "appliedPosition", "deletedAt")
+SELECT ${TENANT}, 'article', n::text, CASE WHEN n % 9 = 0 THEN 'german' ELSE 'english' END, ${UUID}, n,
+  CASE WHEN n % 5 = 0 THEN now() - n * interval '1 second' END
+FROM generate_series(1, 3000) n;
 INSERT INTO "RagChunk" ("id", "tenantId", "collection", "recordId", "ordinal", "text", "contentHash")
 SELECT gen_random_uuid(), d."tenantId", d."collection", d."recordId", o, 'a common word' || d."recordId", repeat('a', 64)
 FROM "RagDocument" d, generate_series(0, 1) o;
