@@ -33,7 +33,7 @@ const hitRow = z.object({
 
 /** A longer body is found in all its parts; its snippet comes from this much of it, as making one takes time by length. */
 const SNIPPET_SOURCE_LENGTH = 20_000;
-const SNIPPET = `StartSel="${HIT_START}", StopSel="${HIT_END}", MaxFragments=2, MaxWords=24, MinWords=8, FragmentDelimiter=" … "`;
+const SNIPPET = `StartSel="${HIT_START}", StopSel="${HIT_END}", MaxFragments=2, MaxWords=24, MinWords=8, ShortWord=0, FragmentDelimiter=" … "`;
 
 /**
  * Finds a tenant's documents, the best first. Titles count before bodies: every document whose title answers the query comes before all
