@@ -1,5 +1,6 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Database } from "@toolctrl/db/client";
+import { purgeDeletedRagDocuments } from "@toolctrl/domain/rag";
 import { purgeDeletedDocuments } from "@toolctrl/domain/search";
 import { createRouter, ROUTES } from "@toolctrl/event-router/router";
 import { createReconciler, type Reconciler } from "@toolctrl/outbox-drainer/reconcile";
@@ -61,9 +62,10 @@ async function cleanUp(env: WorkerGeneralEnv, { database, metrics, log }: Mainte
   const report = await runRetention(database.pool, ROUTES, settings, log);
   // After the events: those that are gone now hold nothing back any more.
   const search = await purgeDeletedDocuments(database.pool, settings);
-  countRetention(metrics, report, { SearchDocument: search.purged });
-  log.info({ search }, "deleted search documents were purged");
-  return { kind: "done", result: { ...report, search } };
+  const rag = await purgeDeletedRagDocuments(database.pool, settings);
+  countRetention(metrics, report, { SearchDocument: search.purged, RagDocument: rag.purged });
+  log.info({ search, rag }, "what deleted documents had left was purged");
+  return { kind: "done", result: { ...report, search, rag } };
 }
 
 async function reconcile(reconciler: Reconciler, { metrics, log }: MaintenanceDeps): Promise<JobOutcome> {

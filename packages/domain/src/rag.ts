@@ -6,6 +6,7 @@ export type { ChangingEvent, DocumentContent, DocumentKey } from "./rag/document
 export type { Embedding, Embeddings } from "./rag/embeddings.ts";
 export { indexDocument, type IndexedDocument, type IndexReport } from "./rag/index-document.ts";
 export { planDocument } from "./rag/plan-document.ts";
+export { purgeDeletedRagDocuments } from "./rag/purge-deleted-documents.ts";
 export { ragChangeFor, type RagChange } from "./rag/rag-change-for.ts";
 export { removeDocument } from "./rag/remove-document.ts";
 export { retrieve, type RagHit, type RagQuestion } from "./rag/retrieve.ts";

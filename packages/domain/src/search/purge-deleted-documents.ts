@@ -1,34 +1,7 @@
-import { transaction, type Database } from "@toolctrl/db/client";
-import { PURGE_START, purgeDeletedPage, type PurgePlace } from "./purge-deleted-page.ts";
+import type { Database } from "@toolctrl/db/client";
+import { purgeDeletedRows, type PurgeReport, type PurgeSettings } from "../purge/purge-deleted-rows.ts";
 
-export interface SearchPurgeSettings {
-  /** A row of a deleted record is kept at least this long: a job may come again after its event is gone. */
-  readonly retentionHours: number;
-  /** Rows looked at by one transaction; clamped to 1..10000. */
-  readonly batchSize: number;
-}
-
-export interface SearchPurgeReport {
-  readonly purged: number;
-  /** Old ones that stay: an older upsert might come. */
-  readonly kept: number;
-}
-
-/** Transactions of one run; what is left after them goes on the next day. */
-const MAX_BATCHES = 200;
-
-/** Removes what deleted records have left in the search, in bounded batches, where no older event can bring them back. */
-export async function purgeDeletedDocuments(pool: Database["pool"], settings: SearchPurgeSettings): Promise<SearchPurgeReport> {
-  const limit = Math.min(Math.max(Math.trunc(settings.batchSize), 1), 10_000);
-  let [purged, kept] = [0, 0];
-  let after: PurgePlace = PURGE_START;
-  for (let batch = 0; batch < MAX_BATCHES; batch += 1) {
-    const from = after;
-    const page = await transaction(pool, (tx) => purgeDeletedPage(tx, { olderThanHours: settings.retentionHours, limit, after: from }));
-    purged += page.purged;
-    kept += page.looked - page.purged;
-    if (page.last === null || page.looked < limit) break;
-    after = page.last;
-  }
-  return { purged, kept };
+/** Removes what deleted records have left in the search. */
+export function purgeDeletedDocuments(pool: Database["pool"], settings: PurgeSettings): Promise<PurgeReport> {
+  return purgeDeletedRows(pool, { table: "SearchDocument", upsert: "search.index.upsert" }, settings);
 }

@@ -1,6 +1,11 @@
 import type { Queryable } from "@toolctrl/db/sql";
 import { z } from "zod";
 
+/** A table whose rows outlive the deletion of their records, and the events that could bring one back. */
+export type PurgedTable =
+  | { readonly table: "SearchDocument"; readonly upsert: "search.index.upsert" }
+  | { readonly table: "RagDocument"; readonly upsert: "rag.index.upsert" };
+
 /** A place in the order of the purge. */
 export interface PurgePlace {
   readonly deletedAt: string;
@@ -31,29 +36,31 @@ export interface PurgePage {
  * Looks at one page of old rows of deleted records, and removes those that nothing can undo any more: there is no older upsert of the record,
  * whatever its state (it might be requeued), and no transaction is open that is as old as the row (it might yet commit one).
  *
- * - Lock: the rows of the page, FOR UPDATE SKIP LOCKED. Order and index: `SearchDocument_deleted_idx`; for the upserts
- *   `OutboxEvent_search_upsert_idx`, where of old positions little is left after retention.
+ * - Lock: the rows of the page, FOR UPDATE SKIP LOCKED. Order and index: the table's `_deleted_idx`; for the upserts
+ *   `OutboxEvent_search_upsert_idx` or `OutboxEvent_rag_upsert_idx`, where of old positions little is left after retention. The type of the
+ *   upserts stands in the statement, as no plan for a parameter could use an index of one type.
  * - A page is walked past also where all of it is kept. A crash costs nothing: the next run starts from the oldest again.
  */
 export async function purgeDeletedPage(
   db: Queryable,
+  { table, upsert }: PurgedTable,
   request: { readonly olderThanHours: number; readonly limit: number; readonly after: PurgePlace },
 ): Promise<PurgePage> {
   const { after } = request;
   const { rows } = await db.query(
     `WITH page AS MATERIALIZED (
-       SELECT d."tenantId", d."collection", d."recordId", d."appliedPosition", d."deletedAt", d.xmin AS "writer" FROM "SearchDocument" d
+       SELECT d."tenantId", d."collection", d."recordId", d."appliedPosition", d."deletedAt", d.xmin AS "writer" FROM "${table}" d
         WHERE d."deletedAt" < (SELECT clock_timestamp()) - $1::float8 * interval '1 hour'
           AND (d."deletedAt", d."tenantId", d."collection", d."recordId") > ($3::timestamptz, $4::text, $5::text, $6::text)
         ORDER BY d."deletedAt", d."tenantId", d."collection", d."recordId" LIMIT $2 FOR UPDATE SKIP LOCKED
      ),
      gone AS (
-       DELETE FROM "SearchDocument" d USING page
+       DELETE FROM "${table}" d USING page
         WHERE d."tenantId" = page."tenantId" AND d."collection" = page."collection" AND d."recordId" = page."recordId"
           AND age(page."writer") > age(pg_snapshot_xmin(pg_current_snapshot())::xid)
           AND NOT EXISTS (
             SELECT 1 FROM "OutboxEvent" e
-             WHERE e."eventType" = 'search.index.upsert' AND e."tenantId" = page."tenantId" AND e."position" < page."appliedPosition"
+             WHERE e."eventType" = '${upsert}' AND e."tenantId" = page."tenantId" AND e."position" < page."appliedPosition"
                AND e."payload" ->> 'collection' = page."collection" AND e."payload" ->> 'recordId' = page."recordId")
        RETURNING 1
      )
