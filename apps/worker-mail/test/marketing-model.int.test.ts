@@ -5,10 +5,11 @@ import { startHttpPeer, type HttpPeer, type Reply } from "@toolctrl/testkit/http
 import { waitFor } from "@toolctrl/testkit/wait";
 import { expect, test } from "vitest";
 import { createHarness, TENANT, type Harness } from "./harness.ts";
-import { GRANTED, MARKETING, toldOf, upsertOf } from "./marketing-support.ts";
+import { GRANTED, MARKETING, takeJobs, toldOf, upsertOf } from "./marketing-support.ts";
 
 const CONTACTS = ["a@x.test", "b@x.test", "c@x.test"];
-const EVENTS = 36;
+const EVENTS = 30;
+const TOGGLES = 6;
 
 const UNFINISHED = `SELECT 1 FROM "OutboxEvent" e WHERE NOT EXISTS (
   SELECT 1 FROM "OutboxReceipt" r WHERE r."eventId" = e."id" AND r."consumer" = '${MARKETING}' AND r."outcome" = 'done')`;
@@ -30,7 +31,7 @@ function flakyProvider(peer: HttpPeer, random: () => number): { readonly state: 
     if (running.has(path)) provider.overlaps += 1;
     running.add(path);
     const [takes, answers] = [random(), random()];
-    await after(random() * 15);
+    await after(20 + random() * 60);
     running.delete(path);
     if (takes < 0.15) return { status: 503 };
     if (takes < 0.3) return "drop";
@@ -41,44 +42,47 @@ function flakyProvider(peer: HttpPeer, random: () => number): { readonly state: 
   return provider;
 }
 
-/** One random event, and what it makes of the model; events are published one after the other, so the last word is the youngest. */
-async function step(harness: Harness, model: Map<string, Expected>, random: () => number, index: number): Promise<void> {
-  const email = CONTACTS[Math.floor(random() * CONTACTS.length)] ?? "";
+/** Publishes a random event, and says what it makes of the model: events are published one after the other, so the last word is the youngest. */
+async function publish(harness: Harness, model: Map<string, Expected>, random: () => number, index: number): Promise<string> {
+  const email = CONTACTS[index % CONTACTS.length] ?? "";
   const known = model.get(email) ?? { name: null, consent: "unknown", suppressed: false };
   model.set(email, known);
-  const { prisma } = harness.database;
-  const dice = random();
-  if (dice < 0.1) {
-    await prisma.$transaction((tx) => suppressContact(tx, { tenantId: TENANT, email, reason: "bounce" }));
-    known.suppressed = true;
-  } else if (dice < 0.25) {
-    await prisma.$transaction((tx) => liftSuppression(tx, { tenantId: TENANT, email }));
-    known.suppressed = false;
-  } else if (dice < 0.4) {
-    await harness.publish("marketing.lead.unsubscribe", upsertOf({ email }));
+  if (random() < 0.2) {
     known.consent = "denied";
-  } else {
-    const says = random() < 0.6;
-    const name = `name-${index}`;
-    await harness.publish("marketing.lead.upsert", upsertOf({ email, name, ...(says ? GRANTED : {}) }));
-    Object.assign(known, { name, ...(says ? { consent: "granted" } : {}) });
+    return harness.publish("marketing.lead.unsubscribe", upsertOf({ email }));
   }
+  const says = random() < 0.6;
+  known.name = `name-${index}`;
+  if (says) known.consent = "granted";
+  return harness.publish("marketing.lead.upsert", upsertOf({ email, name: known.name, ...(says ? GRANTED : {}) }));
+}
+
+/** Suppresses an address, or lifts it, while calls are running. */
+async function toggle(harness: Harness, known: Expected, email: string): Promise<void> {
+  known.suppressed = !known.suppressed;
+  const change = known.suppressed ? suppressContact : liftSuppression;
+  await harness.database.prisma.$transaction((tx) => change(tx, { tenantId: TENANT, email, reason: "bounce" }));
   await harness.handOff();
 }
 
-test("whatever two workers and the provider do meanwhile, the provider ends with the youngest of each contact", async () => {
+test("whatever order events come in, and whatever the provider does, it ends with the youngest of each contact, told by one call at a time", async () => {
   const seed = seedOf("MARKETING_SEED");
   const random = randomFrom(seed);
   const harness = await createHarness({ attempts: 20 });
   const peer = await startHttpPeer();
   const provider = flakyProvider(peer, randomFrom(seed + 1));
   const model = new Map<string, Expected>();
+  const ids = [];
+  for (let index = 0; index < EVENTS; index += 1) ids.push(await publish(harness, model, random, index));
+  const shuffled = (await takeJobs(harness, ids)).map((job) => ({ job, place: random() })).toSorted((a, b) => a.place - b.place);
+  await harness.backend.addAll(shuffled.map(({ job }) => job));
   const settings = { deadlineMs: 10_000, maxAttempts: 20, backoffMs: 5 };
-  // A head start of the events, so that many of one contact are in the workers' hands at once.
-  for (let index = 0; index < EVENTS / 3; index += 1) await step(harness, model, random, index);
   harness.start(harness.marketingSync(peer.port, settings));
   harness.start(harness.marketingSync(peer.port, settings));
-  for (let index = EVENTS / 3; index < EVENTS; index += 1) await step(harness, model, random, index);
+  for (let toggles = 0; toggles < TOGGLES; toggles += 1) {
+    const [email, known] = [...model][Math.floor(random() * model.size)] ?? [];
+    if (email !== undefined && known !== undefined) await toggle(harness, known, email);
+  }
   await waitFor(
     async () => {
       // As time would: a call whose answer was lost is over.

@@ -4,7 +4,18 @@ import { startHttpPeer } from "@toolctrl/testkit/http-peer";
 import { waitFor } from "@toolctrl/testkit/wait";
 import { expect, test } from "vitest";
 import { createHarness, TENANT, type Harness } from "./harness.ts";
-import { contactOf, EMAIL, GRANTED, heldReply, MARKETING, startMarketing, toldOf, untilDelayed, upsertOf } from "./marketing-support.ts";
+import {
+  contactOf,
+  EMAIL,
+  GRANTED,
+  heldReply,
+  MARKETING,
+  startMarketing,
+  takeJobs,
+  toldOf,
+  untilDelayed,
+  upsertOf,
+} from "./marketing-support.ts";
 
 const UNSUBSCRIBED = expect.objectContaining({ status: "unsubscribed" }) as unknown;
 
@@ -33,16 +44,10 @@ test("events of one contact that come in the wrong order: the youngest stays, an
     ["marketing.lead.unsubscribe", {}],
     ["marketing.lead.upsert", { name: "Third" }],
   ]);
-  const envelopes = new Map<string, Parameters<typeof harness.backend.addAll>[0][number]>();
-  for (const id of [first, second, third]) {
-    const data = await harness.copyJob("outbox.marketing", jobIdFor(id), jobIdFor(id, 9));
-    envelopes.set(id, { queue: "outbox.marketing", id: jobIdFor(id), name: data.type, data });
-  }
-  await harness.backend.obliterate("outbox.marketing");
+  const jobs = await takeJobs(harness, [third, second, first]);
   harness.start(harness.marketingSync(peer.port));
-  for (const id of [third, second, first]) {
-    const job = envelopes.get(id);
-    if (job !== undefined) await harness.backend.addAll([job]);
+  for (const [index, id] of [third, second, first].entries()) {
+    await harness.backend.addAll(jobs.slice(index, index + 1));
     await harness.untilReceipt(id, MARKETING);
   }
   expect(await contactOf(harness)).toMatchObject({ name: "Third", consent: "denied", owedBy: null });

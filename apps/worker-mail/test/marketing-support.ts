@@ -1,3 +1,5 @@
+import { jobIdFor } from "@toolctrl/queue/job-id";
+import type { NewJob } from "@toolctrl/queue/port";
 import { startHttpPeer, type HttpPeer, type ReceivedRequest } from "@toolctrl/testkit/http-peer";
 import { waitFor } from "@toolctrl/testkit/wait";
 import { createHarness, TENANT, type Harness } from "./harness.ts";
@@ -57,6 +59,17 @@ export function toldOf({ headers, text }: ReceivedRequest): Told {
 /** Waits until an event's job waits for its time, with nothing counted against it. */
 export function untilDelayed({ backend }: Harness, count = 1): Promise<unknown> {
   return waitFor(async () => (await backend.counts("outbox.marketing")).delayed === count, { what: `${count} delayed jobs` });
+}
+
+/** Takes the jobs of events out of the queue, so that a test can add them as it wants. */
+export async function takeJobs(harness: Harness, ids: readonly string[]): Promise<NewJob[]> {
+  const jobs = [];
+  for (const id of ids) {
+    const data = await harness.copyJob("outbox.marketing", jobIdFor(id), jobIdFor(id, 9));
+    jobs.push({ queue: "outbox.marketing" as const, id: jobIdFor(id), name: data.type, data });
+  }
+  await harness.backend.obliterate("outbox.marketing");
+  return jobs;
 }
 
 /** A reply that is given when the test says so. */
