@@ -1,4 +1,4 @@
-import { choice, databaseEnv, loadEnv, processEnv, queueEnv } from "@toolctrl/runtime/env";
+import { choice, databaseEnv, loadEnv, outboxEnv, processEnv, queueEnv, receiverEnv } from "@toolctrl/runtime/env";
 import { z } from "zod";
 
 const LOG_LEVEL = choice({
@@ -12,8 +12,19 @@ export const cliEnv = z.object({ ...databaseEnv, LOG_LEVEL });
 /** What the commands need that look into the queue. */
 export const cliQueueEnv = z.object({ ...databaseEnv, ...queueEnv, NODE_ENV: processEnv.NODE_ENV, LOG_LEVEL });
 
+/** What the rollout gate needs besides: what a worker's retry horizon is made of, with the workers' own schema and defaults. */
+export const cliGateEnv = z.object({
+  ...cliQueueEnv.shape,
+  OUTBOX_RESULT_TTL_SECONDS: receiverEnv.OUTBOX_RESULT_TTL_SECONDS,
+  OUTBOX_RECEIVER_ATTEMPTS: receiverEnv.OUTBOX_RECEIVER_ATTEMPTS,
+  OUTBOX_RECEIVER_BACKOFF_MS: receiverEnv.OUTBOX_RECEIVER_BACKOFF_MS,
+  OUTBOX_MAX_RETRIES: outboxEnv.OUTBOX_MAX_RETRIES,
+  OUTBOX_LEASE_MS: outboxEnv.OUTBOX_LEASE_MS,
+});
+
 export type CliEnv = z.output<typeof cliEnv>;
 export type CliQueueEnv = z.output<typeof cliQueueEnv>;
+export type CliGateEnv = z.output<typeof cliGateEnv>;
 
 type Source = Readonly<Record<string, string | undefined>>;
 
@@ -25,4 +36,9 @@ export function readCliEnv(source: Source = process.env): CliEnv {
 /** @throws CodedError `ENV.INVALID` listing every problem at once. */
 export function readCliQueueEnv(source: Source = process.env): CliQueueEnv {
   return loadEnv(cliQueueEnv, source);
+}
+
+/** @throws CodedError `ENV.INVALID` listing every problem at once. */
+export function readCliGateEnv(source: Source = process.env): CliGateEnv {
+  return loadEnv(cliGateEnv, source);
 }

@@ -1,5 +1,5 @@
 /** What the process tells a script. docs/reference/cli.md and --help list them. */
-export const EXIT = { ok: 0, failure: 1, usage: 2, notFound: 3, refused: 4, partial: 5 } as const;
+export const EXIT = { ok: 0, failure: 1, usage: 2, notFound: 3, refused: 4, partial: 5, red: 6 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 export const EXIT_CODES_HELP = `
@@ -10,4 +10,5 @@ Exit codes:
   3  not found: no such event
   4  refused: the event is in a state that does not allow it, or the operator said no
   5  partly done: some events were changed, others were not
+  6  the rollout gate is red
 `;

@@ -1,3 +1,5 @@
+import type { MapProof } from "@toolctrl/consumer-map/proof";
+import type { HeldBy } from "@toolctrl/outbox-drainer/held";
 import { Command } from "commander";
 import { createRegistrar } from "./command.ts";
 import { registerAuditVerify } from "./commands/audit-verify.ts";
@@ -7,6 +9,7 @@ import { registerLeadsDedupe } from "./commands/leads-dedupe.ts";
 import { registerOutboxBackfillRecordKey } from "./commands/outbox-backfill-record-key.ts";
 import { registerOutboxBlocked } from "./commands/outbox-blocked.ts";
 import { registerOutboxCancel } from "./commands/outbox-cancel.ts";
+import { registerOutboxGate } from "./commands/outbox-gate.ts";
 import { registerOutboxList } from "./commands/outbox-list.ts";
 import { registerOutboxReconcile } from "./commands/outbox-reconcile.ts";
 import { registerOutboxRequeue } from "./commands/outbox-requeue.ts";
@@ -17,8 +20,16 @@ import { registerOutboxTrace } from "./commands/outbox-trace.ts";
 import { EXIT_CODES_HELP, type ExitCode } from "./exit-codes.ts";
 import type { Io } from "./io.ts";
 
+/** What another composition of the command line, a test's, may put in place of its own. */
+export interface CliParts {
+  /** The proof of the consumer map; by default of the map that this version carries. */
+  readonly proveMap?: () => Promise<MapProof>;
+  /** Which routes are held; by default those of the consumers that the map leaves out. */
+  readonly heldBy?: HeldBy;
+}
+
 /** The whole command line. The exit code of the command that ran goes to `onExit`. */
-export function createProgram(io: Io, onExit: (code: ExitCode) => void): Command {
+export function createProgram(io: Io, onExit: (code: ExitCode) => void, parts: CliParts = {}): Command {
   const program = new Command("toolctrl-cli")
     .description("Operates the outbox: migrate, look, trace, requeue, skip, cancel, verify.")
     .option("--json", "write one JSON document to the output; logs, questions and progress go to the error output")
@@ -36,9 +47,10 @@ export function createProgram(io: Io, onExit: (code: ExitCode) => void): Command
   const outbox = program.command("outbox").description("the events");
   registerOutboxList(outbox, registrar);
   registerOutboxShow(outbox, registrar);
-  registerOutboxStats(outbox, registrar);
+  registerOutboxStats(outbox, registrar, parts);
   registerOutboxBlocked(outbox, registrar);
-  registerOutboxTrace(outbox, registrar);
+  registerOutboxGate(outbox, registrar, parts);
+  registerOutboxTrace(outbox, registrar, parts);
   registerOutboxRequeue(outbox, registrar);
   registerOutboxReconcile(outbox, registrar);
   registerOutboxSkip(outbox, registrar);

@@ -3,7 +3,7 @@ import { createQueueBackend } from "@toolctrl/queue/backend";
 import type { QueueBackend } from "@toolctrl/queue/port";
 import { resolveQueueBackend } from "@toolctrl/runtime/env";
 import { createLogger, type Logger } from "@toolctrl/runtime/logger";
-import { readCliEnv, readCliQueueEnv } from "./env.ts";
+import { readCliEnv, readCliQueueEnv, type CliQueueEnv } from "./env.ts";
 import type { Io } from "./io.ts";
 
 const APP = "toolctrl-cli";
@@ -23,8 +23,11 @@ export async function withDatabase<T>(io: Io, use: (database: Database) => Promi
 }
 
 /** Runs `use` with the database and the queue, and closes both whatever happens. The queue's server may be away. */
-export async function withQueue<T>(io: Io, use: (database: Database, backend: QueueBackend) => Promise<T>): Promise<T> {
-  const env = readCliQueueEnv();
+export async function withQueue<T>(
+  io: Io,
+  use: (database: Database, backend: QueueBackend) => Promise<T>,
+  env: CliQueueEnv = readCliQueueEnv(),
+): Promise<T> {
   const log = cliLogger(io, env.LOG_LEVEL);
   const database = await openDatabase(env, log);
   try {

@@ -3,12 +3,12 @@ import { exitCodeOfError } from "./exit-code-of-error.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 import type { Io } from "./io.ts";
 import { writeError } from "./output/write-error.ts";
-import { createProgram } from "./program.ts";
+import { createProgram, type CliParts } from "./program.ts";
 
 /** Runs one command line (without node and script). Never throws: what goes wrong is written, and its exit code given back. */
-export async function runCli(args: readonly string[], io: Io): Promise<ExitCode> {
+export async function runCli(args: readonly string[], io: Io, parts: CliParts = {}): Promise<ExitCode> {
   let code: ExitCode = EXIT.ok;
-  const program = createProgram(io, (exitCode) => void (code = exitCode));
+  const program = createProgram(io, (exitCode) => void (code = exitCode), parts);
   try {
     await program.parseAsync([...args], { from: "user" });
     return code;

@@ -2,7 +2,7 @@ import { randomUUID } from "node:crypto";
 import { createDatabase, type Database } from "@toolctrl/db/client";
 import { createTestDatabase } from "@toolctrl/testkit/template-db";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
-import { cli as runCli, type CliResult } from "./cli.ts";
+import { CLI_WITH_PARTS, cli as runCli, type CliResult } from "./cli.ts";
 
 let url: string;
 let database: Database;
@@ -123,4 +123,28 @@ test("stats names what keeps pull workers off, process by process, and counts bl
   const human = await cli("outbox", "stats");
   for (const reason of reasons) expect(human.stdout).toContain(`not pull: ${reason}`);
   expect(human.stdout).toContain("1 line blocked: 1 parked");
+});
+
+test("under pull workers stats, trace and blocked tell what a held route holds, since when and why", async () => {
+  await database.pool.query(`UPDATE "OutboxMode" SET "mode" = 'pull', "desired" = 'pull'`);
+  const [held, behind] = [randomUUID(), randomUUID()];
+  await database.pool.query(
+    `INSERT INTO "OutboxEvent" ("id", "tenantId", "eventType", "payload", "scheduledAt", "lastErrorCode", "lastError")
+     SELECT x."id", 'acme', x."type", '{"object": "Lead", "recordId": "1"}', clock_timestamp() + x."off"::interval, x."code", x."code"
+       FROM (VALUES ($1::uuid, 'audit.entry.record', '1 day', 'ROUTER.HELD'), ($2::uuid, 'record.lead.updated', '0', NULL)) x("id", "type", "off", "code")`,
+    [held, behind],
+  );
+  const tell = (...args: string[]): Promise<CliResult> => runCli(args, { DATABASE_URL: url, HELD_ROUTE: "audit." }, CLI_WITH_PARTS);
+  const stats = await tell("outbox", "stats");
+  expect(stats.stdout).toMatch(/^audit\. +audit-append +1 +\S+ +2026-12-02 +its proof is on its way$/m);
+  const [json, trace, blocked] = await Promise.all([
+    tell("outbox", "stats", "--json"),
+    tell("outbox", "trace", held),
+    tell("outbox", "blocked"),
+  ]);
+  expect(json.json()).toMatchObject({ heldRoutes: [{ route: "audit.", consumer: "audit-append", since: "2026-12-02", events: 1 }] });
+  expect(trace.stdout).toMatch(
+    /^held: pull workers hold its route audit\.: audit-append .+ its proof is on its way$\nnext: .+OUTBOX_PULL_WORKER=false/m,
+  );
+  expect(blocked.stdout).toMatch(new RegExp(`^held +Lead/1 +acme +${held}`, "m"));
 });

@@ -92,7 +92,7 @@ describe("stats", () => {
     expect(stats.byRoute).toContainEqual(expect.objectContaining({ route: "ai.cost.", target: "outbox.ai-cost" }));
     expect(stats.backlog.due).toBeGreaterThan(0);
     const human = await cli("outbox", "stats");
-    expect(human.stdout).toMatch(/outbox\.mail +no consumer/);
+    expect(human.stdout).toMatch(/outbox\.mail +no consumer: mail-render/);
     expect(human.stdout).toMatch(/outbox\.audit +1 /);
   });
 

@@ -1,6 +1,8 @@
+import { createHeldBy } from "@toolctrl/consumer-map/held";
 import { createRouter } from "@toolctrl/event-router/router";
 import type { QueueBackend } from "@toolctrl/queue/port";
 import { OUTBOX_STATUSES } from "@toolctrl/outbox-drainer/actions";
+import type { HeldBy } from "@toolctrl/outbox-drainer/held";
 import { BLOCK_CAUSES, outboxStats, type OutboxStats, type QueueStats } from "@toolctrl/outbox-drainer/stats";
 import type { Command } from "commander";
 import type { Registrar } from "../command.ts";
@@ -12,13 +14,15 @@ import { writeResult } from "../output/write-result.ts";
 import { withQueue } from "../resources.ts";
 
 /** `outbox stats`: what waits, where it goes, who serves it, what died, what was handed off and never finished. */
-export function registerOutboxStats(parent: Command, registrar: Registrar): void {
+export function registerOutboxStats(parent: Command, registrar: Registrar, parts: { readonly heldBy?: HeldBy }): void {
   const command = parent
     .command("stats")
-    .description("counts by state and route, the backlog, queues and who serves them, dead jobs, DONE events without receipts");
+    .description(
+      "counts by state and route, held routes, the backlog, queues and who serves them, dead jobs, DONE events without receipts",
+    );
   registrar.handle(command, ({ io, json }) =>
     withQueue(io, async ({ pool }, backend) => {
-      const stats = await outboxStats({ db: pool, router: createRouter(), backend });
+      const stats = await outboxStats({ db: pool, router: createRouter(), backend, heldBy: parts.heldBy ?? createHeldBy() });
       warnOfOtherQueue(io, stats, backend);
       writeResult(io, json, stats, () => describe(io, stats));
       return EXIT.ok;
@@ -64,7 +68,9 @@ function describe(io: Io, stats: OutboxStats): string {
     "",
     describeDead(io, stats),
     "",
-    describeHeld(io, stats),
+    describeUnfinished(io, stats),
+    "",
+    describeHeldRoutes(io, stats),
     "",
     describeProcesses(io, stats),
   ].join("\n");
@@ -84,10 +90,16 @@ function describeLines({ blockedLines }: OutboxStats): string {
 }
 
 function queueRow(io: Io, queue: QueueStats): string[] {
-  const consumers = queue.consumers === 0 ? paint(io, "yellow", "no consumer") : String(queue.consumers);
+  const consumers = whoServes(io, queue);
   if (queue.counts === null) return [queue.queue, consumers, shorten(queue.error, 60), "", "", ""];
   const { waiting, active, delayed, failed } = queue.counts;
   return [queue.queue, consumers, ...[waiting, active, delayed, failed].map(String)];
+}
+
+function whoServes(io: Io, { consumers, missing }: QueueStats): string {
+  const names = missing.join(", ");
+  if (consumers === 0) return paint(io, "yellow", names === "" ? "no consumer" : `no consumer: ${names}`);
+  return names === "" ? String(consumers) : `${consumers} ${paint(io, "yellow", `without ${names}`)}`;
 }
 
 function describeDead(io: Io, stats: OutboxStats): string {
@@ -96,10 +108,26 @@ function describeDead(io: Io, stats: OutboxStats): string {
   return table(io, ["DEAD JOBS OF", "JOBS", "NEWEST", "ITS ERROR"], rows);
 }
 
-function describeHeld(io: Io, stats: OutboxStats): string {
+function describeUnfinished(io: Io, stats: OutboxStats): string {
   if (stats.held.length === 0) return "Every DONE event has the receipts its route expects.";
   const rows = stats.held.map((row) => [row.consumer, String(row.events), String(row.dead), formatTime(row.oldestProcessedAt)]);
   return table(io, ["NO RECEIPT OF", "DONE EVENTS", "OF THEM DEAD", "OLDEST HAND-OFF"], rows);
+}
+
+/** The routes whose consumers are out of scope: pull workers put their events off, the dispatcher hands them off. */
+function describeHeldRoutes(io: Io, { heldRoutes, heldBehind, mode }: OutboxStats): string {
+  if (heldRoutes.length === 0) return "No route is held: every consumer is in scope.";
+  const rows = heldRoutes.map((row) => [
+    row.route,
+    row.consumer,
+    String(row.events),
+    formatTime(row.oldestAt),
+    row.since,
+    shorten(row.reason, 100),
+  ]);
+  const behind = heldBehind === 0 ? [] : [`${count(heldBehind, "event")} of other routes put off behind them (\`outbox blocked\`).`];
+  const batch = mode.mode === "batch" ? ["The batch dispatcher runs and hands them off; pull workers would hold them."] : [];
+  return [table(io, ["HELD ROUTE", "OUT OF SCOPE", "EVENTS", "OLDEST", "SINCE", "BECAUSE"], rows), ...behind, ...batch].join("\n");
 }
 
 function describeProcesses(io: Io, stats: OutboxStats): string {

@@ -1,4 +1,6 @@
+import { createHeldBy } from "@toolctrl/consumer-map/held";
 import { createRouter } from "@toolctrl/event-router/router";
+import type { HeldBy } from "@toolctrl/outbox-drainer/held";
 import { traceEvent, type EventTrace, type TraceStep } from "@toolctrl/outbox-drainer/stats";
 import type { Command } from "commander";
 import type { Registrar } from "../command.ts";
@@ -11,7 +13,7 @@ import { writeResult } from "../output/write-result.ts";
 import { withQueue } from "../resources.ts";
 
 /** `outbox trace <id>`: where an event is and why, and everything that happened to it. */
-export function registerOutboxTrace(parent: Command, registrar: Registrar): void {
+export function registerOutboxTrace(parent: Command, registrar: Registrar, parts: { readonly heldBy?: HeldBy }): void {
   const command = parent
     .command("trace")
     .description("where an event is and why: published, claimed, handed off, job, consumers, receipts, operators")
@@ -19,7 +21,7 @@ export function registerOutboxTrace(parent: Command, registrar: Registrar): void
   registrar.handle(command, async ({ io, json, args }) => {
     const id = eventIdOf(args[0]);
     return withQueue(io, async ({ pool }, backend) => {
-      const trace = await traceEvent({ db: pool, router: createRouter(), backend }, id);
+      const trace = await traceEvent({ db: pool, router: createRouter(), backend, heldBy: parts.heldBy ?? createHeldBy() }, id);
       writeResult(io, json, trace, () => describe(io, trace));
       return EXIT.ok;
     });
