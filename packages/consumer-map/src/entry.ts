@@ -26,10 +26,17 @@ interface Place<Name extends ConsumerName> {
   readonly protection: Protection;
 }
 
-/** A consumer that runs: where its code begins, and the tests that prove one effect. Both are paths from the root of the repository. */
+/** The tests that prove something: their file, from the root of the repository, the `describe` in it, and each test by its name. */
+export interface NamedTests {
+  readonly file: string;
+  readonly suite: string;
+  readonly tests: readonly string[];
+}
+
+/** A consumer that runs: where its code begins, from the root of the repository, and the tests that prove one effect. */
 export interface LiveEntry<Name extends ConsumerName = ConsumerName> extends Place<Name> {
   readonly source: string;
-  readonly evidence: { readonly file: string; readonly suite: string };
+  readonly evidence: NamedTests;
   readonly scope: { readonly in: true } | OutOfScope;
 }
 

@@ -1,9 +1,17 @@
 import type { ConsumerName } from "@toolctrl/foundation/consumers";
-import type { ConsumerMap, QueuesWithoutEvents } from "./entry.ts";
+import type { ConsumerMap, NamedTests, QueuesWithoutEvents } from "./entry.ts";
 
 export type { ConsumerMap, ConsumerMapEntry, EffectKind, LiveEntry, OutOfScope, PlannedEntry, Protection } from "./entry.ts";
 
 const IN = { in: true } as const;
+
+/** What each consumer of a queue is put through. One of these that is gone is as bad as one that fails. */
+const DELIVERIES = [
+  "delivered twice in sequence, and once more after its completed job is gone",
+  "delivered twice at once: the second waits for the first, and uses no attempt",
+  "killed after each of its outside calls, and inside its handler",
+  "without its protection there are two effects, and they are seen",
+];
 
 /** Every consumer of the product, what it does to the world, what keeps that from happening twice, and where that is shown. */
 export const CONSUMER_MAP: ConsumerMap = {
@@ -177,6 +185,6 @@ export const QUEUES_WITHOUT_EVENTS: QueuesWithoutEvents = {
   },
 };
 
-function evidenceOf(name: ConsumerName, app: "worker-general" | "worker-mail"): { file: string; suite: string } {
-  return { file: `apps/${app}/test/exactly-one-effect/${name}.e2e.test.ts`, suite: `exactly one effect: ${name}` };
+function evidenceOf(name: ConsumerName, app: "worker-general" | "worker-mail"): NamedTests {
+  return { file: `apps/${app}/test/exactly-one-effect/${name}.e2e.test.ts`, suite: `exactly one effect: ${name}`, tests: DELIVERIES };
 }

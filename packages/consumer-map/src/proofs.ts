@@ -1,15 +1,12 @@
 import type { ConsumerName } from "@toolctrl/foundation/consumers";
-import type { ConsumerMapEntry } from "./entry.ts";
+import type { ConsumerMapEntry, NamedTests } from "./entry.ts";
 import { CONSUMER_MAP } from "./map.ts";
 
 /** Something that a test run proves: that a consumer makes one effect, or that the map is what the apps run. */
 export type ProofName = ConsumerName | "inventory";
 
-export interface Proof {
+export interface Proof extends NamedTests {
   readonly name: ProofName;
-  /** The test file, and the `describe` in it whose tests are the proof. */
-  readonly file: string;
-  readonly suite: string;
   /** Where the code begins that is proven: with all it imports, a change of it makes the proof stale. */
   readonly sources: readonly string[];
 }
@@ -25,6 +22,10 @@ const INVENTORY: Proof = {
   name: "inventory",
   file: "packages/consumer-map/test/inventory.e2e.test.ts",
   suite: "the consumer map",
+  tests: [
+    "has every consumer, queue and route that is declared, and no other",
+    "has what the worker apps run when they are started, and nothing that nobody runs",
+  ],
   sources: ["apps/worker-general/src/main.ts", "apps/worker-mail/src/main.ts", "packages/consumer-map/src/inventory.ts"],
 };
 

@@ -30,7 +30,7 @@ export async function createProvenPackage(options: { readonly except?: readonly 
   return { folder, remove: () => rm(folder, { recursive: true, force: true }) };
 }
 
-function passed({ file, suite }: Proof): EvidenceRecord {
-  const tests = [{ id: `${file} > ${suite} > has one effect`, result: "passed" as const }];
-  return { file, suite, ranAt: "2026-12-02T00:00:00.000Z", hashes: HASHES, result: "passed", tests };
+function passed({ file, suite, tests }: Proof): EvidenceRecord {
+  const passes = tests.map((test) => ({ id: `${file} > ${suite} > ${test}`, result: "passed" as const }));
+  return { file, suite, ranAt: "2026-12-02T00:00:00.000Z", hashes: HASHES, result: "passed", tests: passes };
 }

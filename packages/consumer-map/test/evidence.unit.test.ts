@@ -8,7 +8,7 @@ import type { Proof } from "../src/proofs.ts";
 import { makeWorkspace } from "./scratch-workspace.ts";
 
 const FILE = "apps/worker-general/test/one.e2e.test.ts";
-const PROOF: Proof = { name: "audit-append", file: FILE, suite: "one effect", sources: ["a.ts"] };
+const PROOF: Proof = { name: "audit-append", file: FILE, suite: "one effect", tests: ["twice"], sources: ["a.ts"] };
 const OTHER: Proof = { ...PROOF, name: "form-route", file: "apps/worker-general/test/two.e2e.test.ts" };
 const HASHES = { sources: "s", tests: "t" };
 const RUN: FileRun = { file: FILE, result: "passed", tests: [{ name: "one effect > twice", result: "passed" }] };
@@ -35,8 +35,19 @@ describe("a proof", () => {
     ["its sources changed", recordOf(), { ...HASHES, sources: "s2" }, "audit-append: its sources have changed since"],
     ["its tests changed", recordOf(), { ...HASHES, tests: "t2" }, "audit-append: its tests have changed since"],
     ["the map names another suite", { ...recordOf(), suite: "some" }, HASHES, `audit-append: its evidence is of "some"`],
-    ["its suite is gone", withTests({ name: "another > twice", result: "passed" }), HASHES, `audit-append: no test of "one effect" is in`],
-    ["no test is left", withTests(), HASHES, `audit-append: no test of "one effect" is in`],
+    [
+      "its suite is gone",
+      withTests({ name: "another > twice", result: "passed" }),
+      HASHES,
+      `its evidence "one effect > twice" is not in ${FILE}`,
+    ],
+    [
+      "a named test is gone",
+      withTests({ name: "one effect > once", result: "passed" }),
+      HASHES,
+      `its evidence "one effect > twice" is not in`,
+    ],
+    ["no test is left", withTests(), HASHES, `audit-append: its evidence "one effect > twice" is not in ${FILE} any more`],
     [
       "a test of it failed",
       withTests(...RUN.tests, { name: "one effect > killed", result: "failed" }),

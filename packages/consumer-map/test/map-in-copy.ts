@@ -16,10 +16,10 @@ export async function proveAll(copy: string): Promise<void> {
   await writeEvidence(placesOf(join(copy, PACKAGE)).evidence, { proofs: Object.fromEntries(records) });
 }
 
-function passed({ file, suite }: Proof, hashes: ReturnType<ReturnType<typeof hashProofs>["get"]>): EvidenceRecord {
+function passed({ file, suite, tests }: Proof, hashes: ReturnType<ReturnType<typeof hashProofs>["get"]>): EvidenceRecord {
   if (hashes === undefined || "missing" in hashes) throw new Error(`expected ${file} and what it is of, got ${JSON.stringify(hashes)}`);
-  const tests = [{ id: `${file} > ${suite} > holds`, result: "passed" as const }];
-  return { file, suite, ranAt: "2026-12-02T10:00:00.000Z", hashes, result: "passed", tests };
+  const passes = tests.map((test) => ({ id: `${file} > ${suite} > ${test}`, result: "passed" as const }));
+  return { file, suite, ranAt: "2026-12-02T10:00:00.000Z", hashes, result: "passed", tests: passes };
 }
 
 /** What speaks against the map of a copy whose map is ours. */

@@ -47,6 +47,7 @@ const PROOF: Proof = {
   name: "audit-append",
   file: "apps/worker/test/one-effect.ts",
   suite: "one effect",
+  tests: ["twice"],
   sources: ["apps/worker/src/consume.ts"],
 };
 

@@ -28,12 +28,14 @@ function judgeHashes({ name }: Proof, { hashes, ranAt }: EvidenceRecord, current
   return [];
 }
 
-function judgeTests({ name, file, suite }: Proof, { tests, result }: EvidenceRecord): string[] {
-  const reasons = tests.filter((test) => test.result !== "passed").map((test) => `${name}: its evidence ${test.id} ${was(test.result)}`);
-  if (!tests.some(({ id }) => id.startsWith(`${file} > ${suite} > `)))
-    reasons.push(`${name}: no test of "${suite}" is in ${file} any more`);
-  if (reasons.length === 0 && result !== "passed") reasons.push(`${name}: its evidence ${file} ${was(result)} outside of its tests`);
-  return reasons;
+function judgeTests(proof: Proof, { tests, result }: EvidenceRecord): string[] {
+  const { name, file, suite } = proof;
+  const bad = tests.filter((test) => test.result !== "passed").map((test) => `${name}: its evidence ${test.id} ${was(test.result)}`);
+  const ran = new Set(tests.map(({ id }) => id));
+  const gone = proof.tests.filter((test) => !ran.has(`${file} > ${suite} > ${test}`));
+  const reasons = [...bad, ...gone.map((test) => `${name}: its evidence "${suite} > ${test}" is not in ${file} any more`)];
+  if (reasons.length > 0 || result === "passed") return reasons;
+  return [`${name}: its evidence ${file} ${was(result)} outside of its tests`];
 }
 
 function was(result: "passed" | "failed" | "skipped"): string {
