@@ -5,6 +5,7 @@ import { CONSUMERS, type ConsumerOf } from "@toolctrl/foundation/consumers";
 import { openHttp } from "@toolctrl/worker/resources";
 import { createConsumers } from "../src/consumers.ts";
 import { readEnv } from "../src/env.ts";
+import { TEST_FUNCTIONS } from "./test-functions.ts";
 
 export const QUEUE_OF = { "notification-create": "outbox.notification", "audit-append": "outbox.audit" } as const;
 export type ConsumerName = keyof typeof QUEUE_OF;
@@ -44,6 +45,6 @@ export const MAINTENANCE: App = {
 export function consumersOf({ database, backend, metrics, log, appEnv }: Installation): { consumers: Consumer[]; close(): Promise<void> } {
   const env = readEnv({ ...appEnv, ...SHORT });
   const http = openHttp(env);
-  const deps = { pool: database.pool, backend, http, metrics, log };
+  const deps = { pool: database.pool, backend, http, metrics, log, pluginFunctions: TEST_FUNCTIONS };
   return { consumers: Object.values(createConsumers(env, deps)), close: () => http.close() };
 }
