@@ -146,7 +146,7 @@ describe("form-route, behind its queue", () => {
     return rig.publish("form.submission.received", payload as JsonObject);
   }
 
-  test("routes a submission, and its trace shows the submission and the lead", async () => {
+  test("routes a submission; what it publishes says so, and its trace shows the submission and the lead", async () => {
     const eventId = await send(ANN);
     await rig.untilReceipts(eventId, ["form-route done"]);
     const { rows } = await rig.database.pool.query<{ id: string; leadId: string }>(`SELECT "id", "leadId" FROM "FormSubmission"`);
@@ -155,6 +155,8 @@ describe("form-route, behind its queue", () => {
       { table: "Lead", key: rows[0]?.leadId },
     ]);
     expect(await published()).toEqual(PUBLISHED);
+    const causes = `SELECT DISTINCT "causationId", "depth" FROM "OutboxEvent" WHERE "id" <> $1`;
+    expect((await rig.database.pool.query(causes, [eventId])).rows).toEqual([{ causationId: eventId, depth: 1 }]);
   });
 
   test.each(["one@example.com,two@example.com", "one@example.com\r\nRCPT TO:<two@example.com>"])(
