@@ -26,7 +26,7 @@ export function listDocuments(): string[] {
   return listFiles("**/*.md");
 }
 
-/** The documents a newcomer follows step by step. */
+/** The documents that somebody follows step by step. */
 export function listGuides(): string[] {
-  return ["README.md", "CONTRIBUTING.md", ...listFiles("docs/guides/*.md")];
+  return ["README.md", "CONTRIBUTING.md", "docs/outbox-rollout-gate.md", ...listFiles("docs/guides/*.md")];
 }

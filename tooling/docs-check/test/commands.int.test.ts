@@ -3,19 +3,20 @@ import { PassThrough } from "node:stream";
 import { pathToFileURL } from "node:url";
 import { createDatabase, type Database } from "@toolctrl/db/client";
 import { publishOutboxEvent } from "@toolctrl/db/outbox";
-import { createRedisNamespace } from "@toolctrl/testkit/redis-server";
+import { startRedis, type RedisServer } from "@toolctrl/testkit/redis-server";
 import { createEmptyDatabase } from "@toolctrl/testkit/template-db";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { commandsOf, RUN_ELSEWHERE, wordsOf } from "../src/commands.ts";
 import { listGuides, readText, ROOT } from "../src/repository.ts";
 
-/** Runs the CLI in this process, as its own main file does, without a terminal. */
+/** Runs the CLI in this process, as its own main file does, without a terminal; the consumer map counts as proven. */
 async function runCli(args: readonly string[]): Promise<{ code: number; out: string; err: string }> {
   const cli = (await import(pathToFileURL(join(ROOT, "apps/cli/src/run-cli.ts")).href)) as {
-    runCli(args: readonly string[], io: object): Promise<number>;
+    runCli(args: readonly string[], io: object, parts: object): Promise<number>;
   };
+  const proveMap = () => Promise.resolve({ proven: true, reasons: [], proofs: [] });
   const [out, err] = [new PassThrough(), new PassThrough()];
-  const code = await cli.runCli(args, { out, err, in: process.stdin, canAsk: false });
+  const code = await cli.runCli(args, { out, err, in: process.stdin, canAsk: false }, { proveMap });
   return { code, out: String(out.read() ?? ""), err: String(err.read() ?? "") };
 }
 
@@ -43,19 +44,21 @@ describe("every command of README and guides", () => {
 
 describe("every command of the CLI in README and guides does what it is there for", () => {
   let database: Database;
+  let redis: RedisServer;
 
   beforeAll(async () => {
     const { url } = await createEmptyDatabase();
-    const redis = createRedisNamespace();
+    // One that a gate can be green with.
+    redis = await startRedis({ args: ["--appendonly", "yes"] });
     vi.stubEnv("DATABASE_URL", url);
     vi.stubEnv("REDIS_URL", redis.url);
-    vi.stubEnv("QUEUE_PREFIX", redis.prefix);
     await runCli(["db", "migrate"]);
     database = await createDatabase({ url, poolMax: 2, app: "test", wakeup: false });
   });
   afterAll(async () => {
     vi.unstubAllEnvs();
     await database.close();
+    await redis.close();
   });
 
   /** A mail event in the state that the command is for. */
