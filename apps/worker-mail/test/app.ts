@@ -1,9 +1,9 @@
+import { randomUUID } from "node:crypto";
 import type { Consumer } from "@toolctrl/consumer/define";
 import type { App } from "@toolctrl/consumer-testkit/app-process";
-import { deliver, runConsumers, type HandedOff, type Installation } from "@toolctrl/consumer-testkit/installation";
+import { envelopeOf, type HandedOff, type Installation } from "@toolctrl/consumer-testkit/installation";
 import { createWebhookEndpoint } from "@toolctrl/domain/webhook-endpoints";
 import type { QueueBackend } from "@toolctrl/queue/port";
-import { waitFor } from "@toolctrl/testkit/wait";
 import { openHttp } from "@toolctrl/worker/resources";
 import { createConsumers } from "../src/consumers.ts";
 import { readEnv } from "../src/env.ts";
@@ -16,7 +16,18 @@ export const MAIL: HandedOff = {
 };
 export const WEBHOOK: HandedOff = { queue: "outbox.webhook", type: "webhook.invoice.paid", payload: { invoice: 7 } };
 
-export const QUEUE_OF = { "mail-render": "outbox.mail", "email-send": "toolctrl.email", "webhook-deliver": "outbox.webhook" } as const;
+export const MARKETING: HandedOff = {
+  queue: "outbox.marketing",
+  type: "marketing.lead.upsert",
+  payload: { email: "ann@example.test", name: "Ann", attributes: { plan: "pro" }, consent: "granted", consentSource: "signup form" },
+};
+
+export const QUEUE_OF = {
+  "mail-render": "outbox.mail",
+  "email-send": "toolctrl.email",
+  "webhook-deliver": "outbox.webhook",
+  "marketing-sync": "outbox.marketing",
+} as const;
 export type ConsumerName = keyof typeof QUEUE_OF;
 
 export interface Peers {
@@ -34,6 +45,9 @@ export function appWith({ smtp, http }: Peers, env: Record<string, string> = {})
       MAIL_FROM: "noreply@toolctrl.test",
       WEBHOOK_SECRETS_KEY: SECRETS_KEY,
       WEBHOOK_BACKOFF_MS: "10",
+      MARKETING_PROVIDER_URL: `http://127.0.0.1:${http.port}/v1`,
+      MARKETING_PROVIDER_TOKEN: "provider-token",
+      MARKETING_BACKOFF_MS: "10",
       OUTBOUND_HTTP_ALLOW: `127.0.0.1:${http.port}`,
       ...env,
     },
@@ -61,23 +75,16 @@ export function consumersOf(
   };
 }
 
-/** Renders {@link MAIL} and keeps the job that would send it back. Returns the event's id. */
+/** Renders {@link MAIL} as its consumer does, and keeps the job that would send it back. Returns the event's id. */
 export async function renderMail(installation: Installation, app: App): Promise<string> {
-  let rendered = false;
-  const backend: Pick<QueueBackend, "addAll"> = {
-    addAll: async (jobs) => {
-      rendered = true;
-      return jobs.map(() => ({ ok: true }) as const);
-    },
-  };
-  const { consumers, close } = consumersOf(installation, app, backend);
-  const running = runConsumers(
-    installation,
-    consumers.filter(({ name }) => name === "mail-render"),
-  );
-  const eventId = await deliver(installation, MAIL);
-  await waitFor(() => rendered, { what: "the mail to be rendered" });
-  await running.close(2000);
+  const keepsBack: Pick<QueueBackend, "addAll"> = { addAll: async (jobs) => jobs.map(() => ({ ok: true })) };
+  const { consumers, close } = consumersOf(installation, app, keepsBack);
+  const eventId = randomUUID();
+  const envelope = envelopeOf(installation, MAIL, { eventId });
+  const { tenantId, type, effectEpoch } = envelope;
+  const delivery = { eventId, tenantId, type, payload: MAIL.payload, effectEpoch, envelope, failures: 0, maxAttempts: 1 };
+  const render = consumers.find(({ name }) => name === "mail-render");
+  await render?.handle({ ...delivery, signal: AbortSignal.timeout(10_000) });
   await close();
   return eventId;
 }

@@ -11,12 +11,13 @@ import {
   type Installation,
 } from "@toolctrl/consumer-testkit/installation";
 import { letLocksRunOut, untilForgotten } from "@toolctrl/consumer-testkit/locks";
+import { randomFrom, seedOf } from "@toolctrl/testkit/herd";
 import { startHttpPeer, type HttpPeer } from "@toolctrl/testkit/http-peer";
 import { startSmtpPeer, type SmtpPeer } from "@toolctrl/testkit/smtp";
 import { waitFor } from "@toolctrl/testkit/wait";
 import { beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { emailJobOf } from "../src/email-job.ts";
-import { addEndpoint, appWith, consumersOf, MAIL, partOf, renderMail, WEBHOOK, type ConsumerName } from "./app.ts";
+import { appWith, consumersOf, MAIL, partOf, renderMail, type ConsumerName } from "./app.ts";
 
 let smtp: SmtpPeer;
 let http: HttpPeer;
@@ -43,16 +44,12 @@ function mailJourney(backend: BackendKind, crashing: ConsumerName | "app"): Cras
     ...journey(backend, crashing, { finishing: ["mail-render", "email-send"], queues: ["outbox.mail", "toolctrl.email"] }),
     events: [MAIL],
     handOver: crashing === "email-send" ? handOverRendered : deliver,
-    check: expectMailOnce,
+    async check(installation, [eventId = ""], run) {
+      await expectMailOnce(installation, eventId, run);
+      if (crashing !== "email-send") await expectNoFailure(installation, "outbox.mail", `outbox-${eventId}`);
+    },
   };
 }
-
-const webhookJourney = (): CrashJourney => ({
-  ...journey("redis", "webhook-deliver", { finishing: ["webhook-deliver"], queues: ["outbox.webhook"] }),
-  events: [WEBHOOK],
-  prepare: (installation) => addEndpoint(installation, http.port),
-  check: expectWebhookOnce,
-});
 
 /** Renders the mail, and hands its sending on only when the process is there. */
 async function handOverRendered(installation: Installation): Promise<string> {
@@ -61,7 +58,7 @@ async function handOverRendered(installation: Installation): Promise<string> {
   return eventId;
 }
 
-async function expectMailOnce(installation: Installation, [eventId = ""]: readonly string[], run: { crashed: boolean }): Promise<void> {
+async function expectMailOnce(installation: Installation, eventId: string, run: { crashed: boolean }): Promise<void> {
   const { pool } = installation.database;
   const seen = smtp.mails.filter(({ messageId }) => messageId.includes(eventId));
   expect(new Set(seen.map(({ messageId, to, raw }) => `${messageId} ${to.join()} ${raw}`)).size).toBe(1);
@@ -71,16 +68,7 @@ async function expectMailOnce(installation: Installation, [eventId = ""]: readon
     `SELECT "recipient", "state" FROM "EmailMessage" JOIN "EmailDelivery" d ON d."messageId" = "EmailMessage"."id" ORDER BY "recipient"`,
   );
   expect(rows).toEqual(["ann@example.test", "bob@example.test"].map((recipient) => ({ recipient, state: "accepted" })));
-  await expectNoFailure(installation, "outbox.mail", `outbox-${eventId}`);
   await expectNoFailure(installation, "toolctrl.email", `email-${eventId}`);
-}
-
-async function expectWebhookOnce(installation: Installation, [eventId = ""]: readonly string[], run: { crashed: boolean }): Promise<void> {
-  const seen = http.requests.filter(({ headers }) => String(headers["webhook-id"]).includes(eventId));
-  expect(new Set(seen.map(({ headers, path, text }) => `${String(headers["webhook-id"])} ${path} ${text}`)).size).toBe(1);
-  expect(seen[0]?.headers["webhook-id"]).toBe(eventId);
-  await expectAccountedFor(installation, eventId, seen.length, run);
-  await expectNoFailure(installation, "outbox.webhook", `outbox-${eventId}`);
 }
 
 /** One call, or after a crash a repeat that the event's one intent has recorded as unknown. Caution without a repeat is allowed. */
@@ -106,16 +94,20 @@ async function expectNoFailure({ backend }: Installation, queue: HandedOff["queu
   expect(await backend.find(queue, jobId)).toMatchObject({ state: "completed", failures: 0 });
 }
 
-describe("ended after any call, the effect is there once, or repeated as it was and recorded as unknown:", () => {
+/**
+ * On Redis each consumer of this app is ended after each of its calls (`exactly-one-effect`). What Postgres changes of that is the queue's
+ * part, which has crash tests of its own; here every `STRIDE`-th call, from a first one that the seed chooses, and so another in each run.
+ */
+const STRIDE = 3;
+const first = 1 + Math.floor(randomFrom(seedOf("CRASH_SEED"))() * STRIDE);
+
+describe("ended after a call, the effect is there once, or repeated as it was and recorded as unknown:", () => {
   test.for([
-    { name: "mail-render on Redis", least: 12, step: 1, of: () => mailJourney("redis", "mail-render") },
-    { name: "mail-render on Postgres", least: 12, step: 1, of: () => mailJourney("postgres", "mail-render") },
-    { name: "email-send on Redis", least: 17, step: 1, of: () => mailJourney("redis", "email-send") },
-    { name: "email-send on Postgres", least: 17, step: 1, of: () => mailJourney("postgres", "email-send") },
-    { name: "webhook-deliver on Redis", least: 15, step: 1, of: webhookJourney },
-    { name: "the whole app on the way of a mail, each third call", least: 9, step: 3, of: () => mailJourney("redis", "app") },
-  ])("$name ($least calls at least)", { timeout: 300_000 }, async ({ least, step, of }, { annotate }) => {
-    const points = await crashConsumers(of(), { step });
+    { name: "mail-render on Postgres", least: 4, steps: { step: STRIDE, first }, of: () => mailJourney("postgres", "mail-render") },
+    { name: "email-send on Postgres", least: 5, steps: { step: STRIDE, first }, of: () => mailJourney("postgres", "email-send") },
+    { name: "the whole app on the way of a mail", least: 9, steps: { step: 3 }, of: () => mailJourney("redis", "app") },
+  ])("$name, each third call ($least at least)", { timeout: 300_000 }, async ({ least, steps, of }, { annotate }) => {
+    const points = await crashConsumers(of(), steps);
     await annotate(`${points.length} crash points`);
     expect(points.length, `${points.length} crash points`).toBeGreaterThanOrEqual(least);
   });

@@ -1,7 +1,7 @@
 import type { QueueName } from "@toolctrl/foundation/queues";
 import { spawnNode, type ChildHandle } from "@toolctrl/testkit/process";
 import { waitFor } from "@toolctrl/testkit/wait";
-import { APP_SESSIONS, type Installation } from "./installation.ts";
+import type { Installation } from "./installation.ts";
 
 /** An app, or a part of one: its main file, its queues and what its environment needs besides the installation's. */
 export interface App {
@@ -45,12 +45,12 @@ export async function isServing(installation: Installation, { queues }: App): Pr
 }
 
 /** On Redis a worker's waiting connection is named after its queue; on Postgres the last thing a worker asks before it waits shows. */
-async function waitingWorkers({ redis, backend, database }: Installation, queues: readonly QueueName[]): Promise<number> {
+async function waitingWorkers({ redis, backend, database, appSessions }: Installation, queues: readonly QueueName[]): Promise<number> {
   if (redis === undefined) {
     const { rowCount } = await database.pool.query(
       `SELECT 1 FROM pg_stat_activity
        WHERE datname = current_database() AND application_name = $1 AND state = 'idle' AND query LIKE '%SELECT next_delay($1)%'`,
-      [APP_SESSIONS],
+      [appSessions],
     );
     return rowCount ?? 0;
   }

@@ -48,14 +48,14 @@ interface World {
 }
 
 /**
- * Ends the process after each call (or each `step`-th) it makes for these events, and recovers with the app's consumers alone. An app that
+ * Ends the process after each call (or each `step`-th, from the `first` on) it makes for these events, and recovers with the app's consumers alone. An app that
  * hosts lanes dies at many of them at once.
  */
-export function crashConsumers(journey: CrashJourney, { step = 1 }: { step?: number } = {}): Promise<CrashPoint[]> {
+export function crashConsumers(journey: CrashJourney, steps: { step?: number; first?: number } = {}): Promise<CrashPoint[]> {
   const calls = {
     ports: { [portOf("TESTKIT_POSTGRES_URL")]: "sql", [portOf("TESTKIT_REDIS_URL")]: "redis", ...journey.ports },
     ignore: BULLMQ_BACKGROUND,
-    step,
+    ...steps,
   };
   return journey.app.hostsLanes === true
     ? crashLanes({ ...calls, start: (options) => spawnNode(journey.app.main, options), story: () => storyOf(journey) })

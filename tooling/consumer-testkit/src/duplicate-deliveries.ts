@@ -1,28 +1,12 @@
-import type { Consumer } from "@toolctrl/consumer/define";
-import type { QueueName } from "@toolctrl/foundation/queues";
 import { waitFor } from "@toolctrl/testkit/wait";
 import { describe, expect, onTestFinished, test } from "vitest";
-import { startApp, type App } from "./app-process.ts";
+import { startApp } from "./app-process.ts";
 import { openInstallation, receiptsOf, runConsumers, type Installation } from "./installation.ts";
 import { letJobLocksRunOut, untilForgotten } from "./locks.ts";
+import type { Subject } from "./subject.ts";
 
-/** A consumer, and how its effects and its jobs are told apart from others'. */
-export interface ConsumerUnderTest {
-  readonly name: string;
-  readonly queue: QueueName;
-  /** The consumer as a process. */
-  readonly app: () => App;
-  /** The consumers of its app, made as its main file makes them. */
-  consumers(installation: Installation): { readonly consumers: readonly Consumer[]; close?(): Promise<void> };
-  /** Makes an event that has not been delivered to this consumer yet; returns its id. */
-  publish(installation: Installation): Promise<string>;
-  /** Adds the event's job of a generation; returns the job's id. */
-  add(installation: Installation, eventId: string, generation: number): Promise<string>;
-  /** A table that its handler reads or writes on the way to its effect: while it is locked, the handler stands still. */
-  readonly table: string;
-  /** How often the effect of the event is there: rows, mails, requests. */
-  effects(installation: Installation, eventId: string): Promise<number>;
-}
+/** The old name of {@link Subject}. */
+export type ConsumerUnderTest = Subject;
 
 /** A claim is waited for in real time here: that this uses no attempt is what is tested. */
 const CLAIM_TTL_MS = 1500;
@@ -61,7 +45,7 @@ export function describeDuplicateDeliveries(consumers: readonly ConsumerUnderTes
     test("killed inside its handler: the retry waits for the dead one's claim, runs it, and no attempt is used", async () => {
       const { installation, eventId } = await open(consumer);
       const held = await hold(installation, consumer.table);
-      const app = await startApp(installation, consumer.app());
+      const app = await startApp(installation, consumer.app(CLAIM_TTL_MS));
       const job = await consumer.add(installation, eventId, 0);
       await held.untilSomebodyWaits();
       app.kill("SIGKILL");

@@ -31,8 +31,14 @@ export interface Installation {
   readonly redis: Redis | undefined;
   readonly metrics: Metrics;
   readonly log: Logger;
+  /** Life of an unrenewed claim, ms. */
+  readonly claimTtlMs: number;
   /** The environment of an app's process in this installation. */
   readonly appEnv: Readonly<Record<string, string>>;
+  /** The name of an app process's sessions in pg_stat_activity, whichever of its pools they are of. */
+  readonly appSessions: string;
+  /** Whether others have the database too: what is not this tenant's is theirs. */
+  readonly shared: boolean;
   close(): Promise<void>;
 }
 
@@ -41,36 +47,61 @@ export interface InstallationOptions {
   readonly claimTtlMs?: number;
   /** Wait before a job's second attempt, ms; default 10. */
   readonly backoffMs?: number;
+  /** A database that installations share, each with a tenant and a queue on Redis of its own; default: one of its own. */
+  readonly on?: SharedDatabase;
+  /** Puts something between the consumers and their claims. */
+  readonly wrapStore?: (store: KeyValueStore) => KeyValueStore;
 }
 
-/** The name of an app process's sessions in pg_stat_activity, whichever of its pools they are of. */
-export const APP_SESSIONS = "app-process";
+/** A migrated database for several installations, which is most of what one costs. */
+export interface SharedDatabase {
+  readonly url: string;
+  readonly database: Database;
+  close(): Promise<void>;
+}
+
 const SILENT = createLogger({ app: "test", level: "silent" });
+
+/** Makes a database for installations to share, or for one. */
+export async function openSharedDatabase(): Promise<SharedDatabase> {
+  const testDatabase = await createTestDatabase();
+  const database = await createDatabase({ url: testDatabase.url, poolMax: 8, app: "test", wakeup: false });
+  return {
+    url: testDatabase.url,
+    database,
+    async close() {
+      await database.close();
+      await testDatabase.drop();
+    },
+  };
+}
 
 /** Opens an installation. This process looks often for jobs whose worker died, as a test cannot wait for the usual 15 s. */
 export async function openInstallation(kind: BackendKind, options: InstallationOptions = {}): Promise<Installation> {
-  const { claimTtlMs = 30_000, backoffMs = 10 } = options;
-  const testDatabase = await createTestDatabase();
+  const { claimTtlMs = 30_000, backoffMs = 10, on, wrapStore = (store) => store } = options;
+  const { url, database, close: closeDatabase } = on ?? (await openSharedDatabase());
   const { url: redisUrl, prefix } = createRedisNamespace();
-  const database = await createDatabase({ url: testDatabase.url, poolMax: 8, app: "test", wakeup: false });
   const queue = { prefix, attempts: 8, backoffMs, stalledCheckMs: 50, log: SILENT };
-  const backend = await createQueueBackend(
-    kind === "redis" ? { ...queue, kind, redisUrl } : { ...queue, kind, databaseUrl: testDatabase.url },
-  );
+  const backend = await createQueueBackend(kind === "redis" ? { ...queue, kind, redisUrl } : { ...queue, kind, databaseUrl: url });
   const redis = kind === "redis" ? new Redis(redisUrl) : undefined;
   const store = kind === "redis" ? createRedisStore({ url: redisUrl, log: SILENT }) : createPostgresStore({ pool: database.pool });
+  const tenantId = `t-${randomBytes(6).toString("hex")}`;
+  const appSessions = `app-of-${tenantId}`;
   return {
     kind,
-    tenantId: `t-${randomBytes(6).toString("hex")}`,
+    tenantId,
     database,
     backend,
-    store,
+    store: wrapStore(store),
     redis,
     metrics: createMetrics({ processMetrics: false }),
     log: SILENT,
+    claimTtlMs,
+    appSessions,
+    shared: on !== undefined,
     appEnv: {
       NODE_ENV: "test",
-      DATABASE_URL: `${testDatabase.url}?application_name=${APP_SESSIONS}`,
+      DATABASE_URL: `${url}?application_name=${appSessions}`,
       QUEUE_BACKEND: kind,
       ...(kind === "redis" ? { REDIS_URL: redisUrl } : {}),
       QUEUE_PREFIX: prefix,
@@ -81,21 +112,20 @@ export async function openInstallation(kind: BackendKind, options: InstallationO
       await backend.close(2000);
       await store.close();
       await redis?.quit();
-      await database.close();
-      await testDatabase.drop();
+      if (on === undefined) await closeDatabase();
     },
   };
 }
 
 /** Runs consumers in this process, with the settings an app of this installation has. */
 export function runConsumers(installation: Installation, consumers: readonly Consumer[]): RunningConsumers {
-  const { backend, database, store, metrics, log, appEnv } = installation;
+  const { backend, database, store, metrics, log, claimTtlMs } = installation;
   return startConsumers({
     consumers,
     backend,
     pool: database.pool,
     store,
-    receiver: { ttlSeconds: 86_400, claimTtlMs: Number(appEnv["OUTBOX_CLAIM_TTL_MS"]) },
+    receiver: { ttlSeconds: 86_400, claimTtlMs },
     metrics,
     log,
     alerts: createAlerts({ app: "test", log }),

@@ -1,14 +1,14 @@
 import { postgresSchemaOf } from "@toolctrl/queue/names";
 import { waitFor } from "@toolctrl/testkit/wait";
-import { APP_SESSIONS, type Installation } from "./installation.ts";
+import type { Installation } from "./installation.ts";
 
 /** Waits until the servers have seen the last of a process that was killed: what it had sent is done, its transactions are gone. */
-export async function untilForgotten({ database, redis }: Installation): Promise<void> {
+export async function untilForgotten({ database, redis, appSessions }: Installation): Promise<void> {
   await waitFor(
     async () =>
       (
         await database.pool.query(`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = $1`, [
-          APP_SESSIONS,
+          appSessions,
         ])
       ).rowCount === 0,
     { what: "the sessions of the killed process to end" },
@@ -33,15 +33,21 @@ export async function letJobLocksRunOut({ kind, backend, database, redis }: Inst
 
 /** Lets everything a dead process held run out, as time would: job locks, idempotency claims, event leases, calls that got no answer. */
 export async function letLocksRunOut(installation: Installation): Promise<void> {
-  const { database, redis, tenantId } = installation;
+  const { database, redis, tenantId, shared } = installation;
   await letJobLocksRunOut(installation);
+  const ofTenant = `($1::text IS NULL OR "tenantId" = $1)`;
+  const values = [shared ? tenantId : null];
   await database.pool.query(
     `UPDATE "IdempotencyKey" SET "expiresAt" = clock_timestamp() - interval '1 second' WHERE "value" LIKE '{"v":1,"kind":"claim"%'`,
   );
   await database.pool.query(
-    `UPDATE "OutboxEvent" SET "lockedUntil" = clock_timestamp() - interval '1 second' WHERE "status" = 'PROCESSING'`,
+    `UPDATE "OutboxEvent" SET "lockedUntil" = clock_timestamp() - interval '1 second' WHERE "status" = 'PROCESSING' AND ${ofTenant}`,
+    values,
   );
-  await database.pool.query(`UPDATE "OutboxIntent" SET "sendingSince" = "sendingSince" - interval '1 day' WHERE "state" = 'sending'`);
+  await database.pool.query(
+    `UPDATE "OutboxIntent" SET "sendingSince" = "sendingSince" - interval '1 day' WHERE "state" = 'sending' AND ${ofTenant}`,
+    values,
+  );
   for (const key of (await redis?.keys(`outbox:idem:${tenantId}:*`)) ?? []) {
     if ((await redis?.get(key))?.startsWith('{"v":1,"kind":"claim"') === true) await redis?.del(key);
   }

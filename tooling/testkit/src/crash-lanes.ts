@@ -8,8 +8,9 @@ export interface CrashLanesOptions extends LaneHostOptions {
   readonly story: () => Omit<LaneStory, "what" | "afterCall">;
   /** Other stories that are played beside, in the first process. */
   readonly beside?: readonly LaneStory[];
-  /** Cuts off after each `step`-th call only; default 1, each. */
+  /** Cuts off after each `step`-th call only, from the `first` on; default 1, each. */
   readonly step?: number;
+  readonly first?: number;
   /** Lanes of a process at a time; default 24. */
   readonly lanes?: number;
 }
@@ -23,7 +24,7 @@ export interface CrashLanesOptions extends LaneHostOptions {
  * was to be a crash point, when a call of the run that outlived them all was none.
  */
 export async function crashLanes(options: CrashLanesOptions): Promise<CrashPoint[]> {
-  const { step = 1, lanes = 24, beside = [] } = options;
+  const { step = 1, first = 1, lanes = 24, beside = [] } = options;
   const crashed: CrashPoint[] = [];
   let survivor: readonly string[] | undefined;
   const note = (lives: readonly LaneLife[]): void => {
@@ -32,21 +33,21 @@ export async function crashLanes(options: CrashLanesOptions): Promise<CrashPoint
   };
   const storiesOf = (afterCalls: readonly number[]): LaneStory[] => afterCalls.map((afterCall) => storyOf(options, afterCall));
 
-  let next = 1;
+  let next = first;
   let expected = 0;
-  const [, ...first] = await runLanes(options, [
+  const [, ...lives] = await runLanes(options, [
     () => storiesOf([Infinity]),
     ([whole]) => {
       // How many calls there are is known now; the point behind the last one is outlived.
-      expected = Math.ceil(((whole?.calls.length ?? 0) + 1) / step);
+      expected = Math.ceil(((whole?.calls.length ?? 0) + 2 - first) / step);
       const count = Math.min(expected, lanes);
       next += count * step;
-      return [...storiesOf(numbers(1, step, count)), ...beside];
+      return [...storiesOf(numbers(first, step, count)), ...beside];
     },
   ]);
-  note(first.slice(0, first.length - beside.length));
+  note(lives.slice(0, lives.length - beside.length));
   while (survivor === undefined) {
-    const left = expected - (next - 1) / step;
+    const left = expected - (next - first) / step;
     // A call more than expected may have come in between.
     const afterCalls = numbers(next, step, Math.max(2, Math.min(left, lanes)));
     next += afterCalls.length * step;

@@ -19,8 +19,9 @@ export interface CrashSuite<World> {
 }
 
 export interface CrashSuiteOptions extends Pick<CrashPointOptions, "ports" | "ignore" | "arm"> {
-  /** Ends the process after each `step`-th call only; default 1, each. */
+  /** Ends the process after each `step`-th call only, from the `first` on; default 1, each. */
   step?: number;
+  first?: number;
   /** Processes at a time; default 2. */
   atOnce?: number;
 }
@@ -41,13 +42,13 @@ const DONE_TIMEOUT_MS = 40_000;
  * was to be a crash point, when a call of the run that outlived them all was none: calls that change places hide behind one another.
  */
 export async function crashAfterEachCall<World>(suite: CrashSuite<World>, options: CrashSuiteOptions): Promise<CrashPoint[]> {
-  const { step = 1, atOnce = 2, ...points } = options;
+  const { step = 1, first = 1, atOnce = 2, ...points } = options;
   const run = (afterCall?: number): Promise<Life> => runOnce(suite, { ...points, ...(afterCall === undefined ? {} : { afterCall }) });
   await run();
   const crashed: CrashPoint[] = [];
   let survivor: readonly string[] | undefined;
   let failed = false;
-  let next = 1;
+  let next = first;
   const runOn = async (): Promise<void> => {
     while (survivor === undefined && !failed) {
       const afterCall = next;

@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import { startHttpPeer, type HttpPeer, type Responder } from "./http-peer.ts";
 
 /** An endpoint that speaks OpenAI's `POST /v1/embeddings`, with vectors whose angles a test knows. */
-export interface EmbeddingsPeer extends Pick<HttpPeer, "port" | "requests" | "nextRequest" | "close"> {
+export interface EmbeddingsPeer extends Pick<HttpPeer, "port" | "requests" | "connections" | "nextRequest" | "close"> {
   /** The endpoint. */
   readonly url: string;
   /** Every text that was asked for so far, in order, also where no vector was given. */
@@ -42,6 +42,7 @@ export async function startEmbeddingsPeer(options: { port?: number } = {}): Prom
     port: peer.port,
     requests: peer.requests,
     url: `${peer.url}/v1/embeddings`,
+    connections: () => peer.connections(),
     inputs: () => peer.requests.flatMap(({ text }) => (JSON.parse(text) as { input: string[] }).input),
     respond: (responder) => peer.respond(responder ?? answerWithVectors),
     nextRequest: () => peer.nextRequest(),

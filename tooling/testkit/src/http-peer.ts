@@ -27,6 +27,8 @@ export interface HttpPeer {
   readonly url: string;
   /** Every request received whole so far, in order. */
   readonly requests: readonly ReceivedRequest[];
+  /** Connections that clients have to it now. */
+  connections(): number;
   /** Sets how requests are answered from now on; the default is an empty 200. */
   respond(responder: Responder): void;
   /** The next request that no earlier call has returned; waits for it up to 10 s. */
@@ -50,6 +52,11 @@ export async function startHttpPeer(options: { port?: number } = {}): Promise<Ht
     }
   };
   const server = createServer((message, response) => void serve(message, response));
+  let connections = 0;
+  server.on("connection", (socket) => {
+    connections += 1;
+    socket.once("close", () => void (connections -= 1));
+  });
   server.listen(options.port ?? 0, "127.0.0.1");
   await once(server, "listening");
   const { port } = server.address() as AddressInfo;
@@ -64,6 +71,7 @@ export async function startHttpPeer(options: { port?: number } = {}): Promise<Ht
     port,
     url: `http://127.0.0.1:${port}`,
     requests,
+    connections: () => connections,
     respond: (next) => void (responder = next),
     nextRequest() {
       const index = taken;

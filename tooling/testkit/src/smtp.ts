@@ -38,6 +38,8 @@ export interface SmtpPeer {
   readonly port: number;
   /** Every mail kept so far, in order. */
   readonly mails: readonly ReceivedMail[];
+  /** Connections that clients have to it now; one whose last words are still being read counts. */
+  connections(): number;
   /** The next mail that no earlier call has returned; waits for it up to 10 s. */
   nextMail(): Promise<ReceivedMail>;
   setBehaviour(behaviour: SmtpBehaviour): void;
@@ -48,7 +50,7 @@ type Callback = (error?: Error | null) => void;
 
 /** Starts a real SMTP server on loopback that keeps every mail in memory and can misbehave on request. Any credentials pass. */
 export async function startSmtpPeer(options: { behaviour?: SmtpBehaviour; port?: number } = {}): Promise<SmtpPeer> {
-  const state: PeerState = { behaviour: options.behaviour ?? { kind: "accept" }, mails: [], clients: new Map(), taken: 0 };
+  const state: PeerState = { behaviour: options.behaviour ?? { kind: "accept" }, mails: [], connections: 0, clients: new Map(), taken: 0 };
   const smtp = new SMTPServer(handlersFor(state));
   // A client that goes away in mid-dialogue is the client's affair.
   smtp.on("error", () => undefined);
@@ -71,6 +73,7 @@ export async function startSmtpPeer(options: { behaviour?: SmtpBehaviour; port?:
   return {
     port,
     mails: state.mails,
+    connections: () => state.connections,
     setBehaviour: (behaviour) => void (state.behaviour = behaviour),
     nextMail() {
       const index = state.taken;
@@ -84,6 +87,8 @@ export async function startSmtpPeer(options: { behaviour?: SmtpBehaviour; port?:
 interface PeerState {
   behaviour: SmtpBehaviour;
   mails: ReceivedMail[];
+  /** Of clients to us, of us to the server behind, and messages that are being read. */
+  connections: number;
   /** The client's socket by the local port of our connection to the server behind: that is how the server names a session. */
   clients: Map<number, Socket>;
   taken: number;
@@ -92,6 +97,8 @@ interface PeerState {
 // The product's client talks to this front, so that replies can drip and connections end at any point of the dialogue.
 function connectThrough(state: PeerState, client: Socket, smtpPort: number): void {
   client.on("error", () => undefined);
+  state.connections += 1;
+  client.once("close", () => void (state.connections -= 1));
   if (state.behaviour.kind === "drop" && state.behaviour.at === "connect") {
     client.destroy();
     return;
@@ -117,6 +124,11 @@ function handlersFor(state: PeerState): SMTPServerOptions {
     disableReverseLookup: true,
     logger: false,
     onAuth: (auth, _session, callback) => callback(null, { user: auth.username ?? "anyone" }),
+    onConnect(_session, callback) {
+      state.connections += 1;
+      callback();
+    },
+    onClose: () => void (state.connections -= 1),
     onRcptTo(address, session, callback: Callback) {
       const { behaviour } = state;
       if (behaviour.kind === "drop" && behaviour.at === "rcpt") return drop(session);
@@ -126,7 +138,9 @@ function handlersFor(state: PeerState): SMTPServerOptions {
     onData(stream, session, callback: Callback) {
       const { behaviour } = state;
       if (behaviour.kind === "drop" && behaviour.at === "data") return drop(session);
-      void keepMail(state, stream, session.envelope, { reply: callback, drop: () => drop(session) });
+      state.connections += 1;
+      const kept = keepMail(state, stream, session.envelope, { reply: callback, drop: () => drop(session) });
+      void kept.finally(() => void (state.connections -= 1));
     },
   };
 }

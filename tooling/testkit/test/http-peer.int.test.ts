@@ -16,11 +16,12 @@ test("a dropped answer leaves the request kept and the client with an error", as
   expect(peer.requests).toHaveLength(1);
 });
 
-test("closing ends a request that hangs", async () => {
+test("closing ends a request that hangs, whose connection counts until then", async () => {
   const peer = await startHttpPeer();
   peer.respond(() => "hang");
   const asking = fetch(peer.url).catch(() => "failed");
   await peer.nextRequest();
+  expect(peer.connections()).toBe(1);
   await peer.close();
   expect(await asking).toBe("failed");
 });

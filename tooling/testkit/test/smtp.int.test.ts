@@ -3,6 +3,7 @@ import { connect, type Socket } from "node:net";
 import { createInterface } from "node:readline";
 import { expect, test } from "vitest";
 import { startSmtpPeer, type SmtpPeer } from "../src/smtp.ts";
+import { waitFor } from "../src/wait.ts";
 
 /** A client that speaks one line at a time; `say` gives the reply's code, or null when the connection ended instead. */
 async function dial(peer: SmtpPeer): Promise<{ say(line: string): Promise<number | null>; socket: Socket; chunks: Buffer[] }> {
@@ -81,6 +82,18 @@ test("dripped replies come one byte at a time and whole", async () => {
   expect(reply).toMatch(/^250 .+$/);
   expect(chunks.length).toBeGreaterThan(reply.length / 2);
   socket.end();
+});
+
+test("a connection counts until the last of its client is read", async () => {
+  const peer = await startSmtpPeer({ behaviour: { kind: "swallow" } });
+  const { say, socket } = await dial(peer);
+  expect(peer.connections()).toBeGreaterThan(0);
+  for (const line of ["MAIL FROM:<a@example.com>", "RCPT TO:<b@example.com>", "DATA"]) await say(line);
+  socket.write("Subject: one\r\n\r\nhello\r\n.\r\n");
+  await peer.nextMail();
+  expect(peer.connections()).toBeGreaterThan(0);
+  socket.destroy();
+  await waitFor(() => peer.connections() === 0);
 });
 
 test("closing ends a connection that hangs on a swallowed reply", async () => {
