@@ -45,9 +45,8 @@ async function syncContact(delivery: Delivery, deps: MarketingSyncDeps): Promise
   const intent = await transaction(deps.pool, (tx) => keepContact(tx, delivery, { tells: provider !== null }));
   if (provider === null) return { kind: "done", result: { provider: "none" } };
   if (intent === null) return { kind: "done", result: { provider: "nothing to tell" } };
-  if (isFailure(intent, MARKETING_TERMS.codes)) await reopen(delivery, intent, deps);
-  const [due] = await intentsOf(delivery, deps);
-  if (due !== undefined && isOpen(due) && due.waitMs <= 0) await tellProvider(delivery, due, provider, deps);
+  const due = isFailure(intent, MARKETING_TERMS.codes) ? await reopen(delivery, intent, deps) : intent;
+  if (isOpen(due) && due.waitMs <= 0) await tellProvider(delivery, due, provider, deps);
   const intents = await intentsOf(delivery, deps);
   const outcome = concludeIntents(intents, MARKETING_TERMS, deps);
   if (outcome.kind !== "done") return outcome;
@@ -55,13 +54,15 @@ async function syncContact(delivery: Delivery, deps: MarketingSyncDeps): Promise
 }
 
 /** Only a requeue finds a call that has failed for good: its job was dead. */
-async function reopen(delivery: Delivery, intent: Intent, deps: MarketingSyncDeps): Promise<void> {
+async function reopen(delivery: Delivery, intent: Intent, deps: MarketingSyncDeps): Promise<Intent> {
   await reopenIntent(deps.pool, intent.id);
   const { target: contactId, attempts, unknowns } = intent;
   deps.log.info(
     { eventId: delivery.eventId, contactId, attempts, unknowns },
     "a dead marketing event was requeued; the provider is told again",
   );
+  const [open] = await intentsOf(delivery, deps);
+  return open ?? intent;
 }
 
 function intentsOf({ eventId, tenantId, effectEpoch }: Delivery, deps: MarketingSyncDeps): Promise<Intent[]> {

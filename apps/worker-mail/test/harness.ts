@@ -137,7 +137,7 @@ export async function createHarness(
       const http = createGuardedHttp({ allow: [`127.0.0.1:${port}`] });
       onTestFinished(() => http.close());
       const provider = { url: `http://127.0.0.1:${port}/v1/`, token: "provider-token" };
-      const defaults = { provider, concurrency: 5, deadlineMs: 1500, maxAttempts: 3, backoffMs: 20, maxRetryAfterMs: 3_600_000 };
+      const defaults = { provider, concurrency: 5, deadlineMs: 20_000, maxAttempts: 3, backoffMs: 20, maxRetryAfterMs: 3_600_000 };
       return createMarketingSync({ pool, http, metrics, log: silent, ...defaults, ...overrides });
     },
     /** Publishes in a transaction and hands the event off; returns its id. */

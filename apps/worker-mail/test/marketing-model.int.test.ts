@@ -76,7 +76,7 @@ test("whatever order events come in, and whatever the provider does, it ends wit
   for (let index = 0; index < EVENTS; index += 1) ids.push(await publish(harness, model, random, index));
   const shuffled = (await takeJobs(harness, ids)).map((job) => ({ job, place: random() })).toSorted((a, b) => a.place - b.place);
   await harness.backend.addAll(shuffled.map(({ job }) => job));
-  const settings = { deadlineMs: 10_000, maxAttempts: 20, backoffMs: 5 };
+  const settings = { maxAttempts: 20, backoffMs: 5 };
   harness.start(harness.marketingSync(peer.port, settings));
   harness.start(harness.marketingSync(peer.port, settings));
   for (let toggles = 0; toggles < TOGGLES; toggles += 1) {

@@ -55,9 +55,9 @@ test("events of one contact that come in the wrong order: the youngest stays, an
 });
 
 test("an event that comes while an older one's call is running waits for its end, uses no attempt, and is told after it", async () => {
-  const { harness, peer } = await startMarketing({ deadlineMs: 5000 });
+  const { harness, peer } = await startMarketing();
   // A second worker, in which the younger event may be.
-  harness.start(harness.marketingSync(peer.port, { deadlineMs: 5000 }));
+  harness.start(harness.marketingSync(peer.port));
   const held = heldReply();
   peer.respond((_request, index) => (index === 0 ? held.reply : { status: 200 }));
   const older = await harness.publish("marketing.lead.upsert", upsertOf({ ...GRANTED, name: "Older" }));
@@ -91,7 +91,7 @@ test("an event that waits to be tried again tells nothing any more once a younge
 });
 
 test("after an answer that was lost, others wait until that call cannot be running any more", async () => {
-  const { harness, peer } = await startMarketing({ deadlineMs: 5000, backoffMs: 60_000 });
+  const { harness, peer } = await startMarketing({ backoffMs: 60_000 });
   peer.respond((_request, index) => (index === 0 ? "drop" : { status: 200 }));
   const older = await harness.publish("marketing.lead.upsert", upsertOf({ ...GRANTED, name: "Older" }));
   await waitFor(async () => (await harness.intents(older))[0]?.state === "unknown");
@@ -105,7 +105,7 @@ test("after an answer that was lost, others wait until that call cannot be runni
 });
 
 test("a call that ends after a younger event's call, as its process stood still: the contact is told once more, as it is", async () => {
-  const { harness, peer } = await startMarketing({ deadlineMs: 5000 });
+  const { harness, peer } = await startMarketing();
   const held = heldReply();
   peer.respond((_request, index) => (index === 0 ? held.reply : { status: 200 }));
   const older = await harness.publish("marketing.lead.upsert", upsertOf({ ...GRANTED, name: "Older" }));
@@ -164,7 +164,7 @@ test("a suppression that comes between the contact's commit and the call is hono
 });
 
 test("a suppression that comes while a call is running is told after it; one that comes between two tries ends them", async () => {
-  const { harness, peer } = await startMarketing({ backoffMs: 60_000, deadlineMs: 5000 });
+  const { harness, peer } = await startMarketing({ backoffMs: 60_000 });
   const held = heldReply();
   peer.respond((_request, index) => (index === 0 ? held.reply : { status: 200 }));
   const id = await harness.publish("marketing.lead.upsert", upsertOf(GRANTED));

@@ -136,7 +136,7 @@ test("the next try waits as long as Retry-After asks", async () => {
 });
 
 test("an answer that is lost, or never comes, is recorded as unknown; the call is repeated byte for byte", async () => {
-  const { harness, peer } = await startMarketing({ deadlineMs: 300 });
+  const { harness, peer } = await startMarketing({ deadlineMs: 1500 });
   const seen = new Set<string>();
   peer.respond(({ text }) => {
     if (seen.has(text)) return { status: 200 };

@@ -21,14 +21,16 @@ interface Row {
   callMs: number;
 }
 
-const SELECT = `SELECT "id", "tenantId", "email", "name", "attributes", "appliedPosition"::text AS "appliedPosition", "consent", "consentAt",
+const COLUMNS = `"id", "tenantId", "email", "name", "attributes", "appliedPosition"::text AS "appliedPosition", "consent", "consentAt",
   "consentSource", "consentPosition"::text AS "consentPosition", "revision"::text AS "revision", "owedBy", "callIntentId", "toldStatus",
-  greatest(0, coalesce(extract(epoch FROM "callUntil" - clock_timestamp()) * 1000, 0))::float8 AS "callMs"
- FROM "MarketingContact"`;
+  greatest(0, coalesce(extract(epoch FROM "callUntil" - clock_timestamp()) * 1000, 0))::float8 AS "callMs"`;
 
 /** Locks a tenant's contact until the transaction ends; null when it is not there. Lock: the contact. Index: the primary key. */
 export async function lockContact(tx: Queryable, key: { tenantId: string; id: string }): Promise<MarketingContact | null> {
-  const { rows } = await tx.query<Row>(`${SELECT} WHERE "id" = $1 AND "tenantId" = $2 FOR UPDATE`, [key.id, key.tenantId]);
+  const { rows } = await tx.query<Row>(`SELECT ${COLUMNS} FROM "MarketingContact" WHERE "id" = $1 AND "tenantId" = $2 FOR UPDATE`, [
+    key.id,
+    key.tenantId,
+  ]);
   return toContact(rows[0]);
 }
 
@@ -46,16 +48,18 @@ export async function lockContactOf(
 ): Promise<MarketingContact | null> {
   const { tenantId, email, emailKey } = key;
   const find = async (): Promise<MarketingContact | null> => {
-    const { rows } = await tx.query<Row>(`${SELECT} WHERE "tenantId" = $1 AND "emailKey" = $2 FOR UPDATE`, [tenantId, emailKey]);
-    return toContact(rows[0]);
+    const sql = `SELECT ${COLUMNS} FROM "MarketingContact" WHERE "tenantId" = $1 AND "emailKey" = $2 FOR UPDATE`;
+    return toContact((await tx.query<Row>(sql, [tenantId, emailKey])).rows[0]);
   };
   const contact = await find();
   if (contact !== null || !make) return contact;
-  await tx.query(
-    `INSERT INTO "MarketingContact" ("id", "tenantId", "email", "emailKey") VALUES ($1, $2, $3, $4) ON CONFLICT ("tenantId", "emailKey") DO NOTHING`,
+  const { rows } = await tx.query<Row>(
+    `INSERT INTO "MarketingContact" ("id", "tenantId", "email", "emailKey") VALUES ($1, $2, $3, $4)
+     ON CONFLICT ("tenantId", "emailKey") DO NOTHING RETURNING ${COLUMNS}`,
     [uuidv7(), tenantId, email, emailKey],
   );
-  return find();
+  // None where a rival has just made it.
+  return toContact(rows[0]) ?? find();
 }
 
 function toContact(row: Row | undefined): MarketingContact | null {
