@@ -72,8 +72,10 @@ describe("what is found", () => {
   test("is never another tenant's, whatever the query asks for", async () => {
     await upsert(database, { tenantId: TENANT, recordId: "mine", title: "Report", body: "quarter" });
     await upsert(database, { tenantId: "other", recordId: "theirs", title: "Report", body: "quarter" });
+    await upsert(database, { tenantId: "other", recordId: "mine", title: "Report", body: "secret" });
     for (const query of ["report", "quarter", "-nothing", "report or quarter"]) expect(await found(query), query).toEqual(["mine"]);
-    expect(await found("report", { tenantId: "other" })).toEqual(["theirs"]);
+    expect(await found("secret")).toEqual([]);
+    expect(await found("report", { tenantId: "other" })).toEqual(["mine", "theirs"]);
     expect(await found("report", { tenantId: "nobody" })).toEqual([]);
     expect(await found("report", { tenantId: "acm_" })).toEqual([]);
   });
@@ -113,9 +115,11 @@ describe("what is found", () => {
     await upsert(database, { recordId: "1", title: "Final", position: 2 });
     await upsert(database, { recordId: "2", title: "Draft final", position: 3 });
     await remove(database, { recordId: "2", position: 4 });
+    // What is left of the deleted one is in no language; so is this, which lets the search ask there too.
+    await upsert(database, { recordId: "3", title: "Other", language: "simple", position: 5 });
     expect(await found("draft")).toEqual([]);
     expect(await found("final")).toEqual(["1"]);
-    expect(await found("-zzz")).toEqual(["1"]);
+    expect(await found("-zzz")).toEqual(["1", "3"]);
   });
 
   test("comes with its title as it is and its attributes", async () => {

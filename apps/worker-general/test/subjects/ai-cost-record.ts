@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
-import type { ConsumerUnderTest } from "@toolctrl/consumer-testkit/duplicate-deliveries";
-import { deliver, type HandedOff, type Installation } from "@toolctrl/consumer-testkit/installation";
+import type { Subject } from "@toolctrl/consumer-testkit/exactly-one-effect";
+import { deliver, type HandedOff } from "@toolctrl/consumer-testkit/installation";
+import { loseKey } from "@toolctrl/consumer-testkit/unprotect";
 import { jobIdFor } from "@toolctrl/queue/job-id";
 import { consumersOf, partOf } from "../app.ts";
 
@@ -10,8 +11,8 @@ const EVENT: HandedOff = {
   payload: { model: "small", amount: "0.1", currency: "EUR", inputTokens: 100, outputTokens: 20 },
 };
 
-/** An effect is an entry of the ledger. It must be in the sums too: a sum that counts otherwise is told as that number. */
-export const aiCostRecord: ConsumerUnderTest & { removeProtection(installation: Installation): Promise<void> } = {
+/** An effect is an entry of the ledger, which the sums of its tenant have to hold too. */
+export const aiCostRecord: Subject = {
   name: "ai-cost-record",
   queue: EVENT.queue,
   app: () => partOf("ai-cost-record"),
@@ -22,17 +23,17 @@ export const aiCostRecord: ConsumerUnderTest & { removeProtection(installation: 
     return jobIdFor(eventId, generation);
   },
   table: "AiCostDay",
-  async effects({ database, tenantId }, eventId) {
-    const { rows } = await database.pool.query<{ entries: number; counted: number }>(
-      `SELECT (SELECT count(*)::int FROM "AiCostEntry" WHERE "eventId" = $1) AS "entries",
-         (SELECT COALESCE(sum("entries"), 0)::int FROM "AiCostDay" WHERE "tenantId" = $2) AS "counted"`,
-      [eventId, tenantId],
+  async effects({ database }, eventId) {
+    return (await database.pool.query(`SELECT 1 FROM "AiCostEntry" WHERE "eventId" = $1`, [eventId])).rowCount ?? 0;
+  },
+  async check({ database, tenantId }) {
+    const { rows } = await database.pool.query<{ ledger: string; sums: string }>(
+      `SELECT (SELECT count(*) || ' of ' || sum("amount") FROM "AiCostEntry" WHERE "tenantId" = $1) AS "ledger",
+         (SELECT sum("entries") || ' of ' || sum("amount") FROM "AiCostDay" WHERE "tenantId" = $1) AS "sums"`,
+      [tenantId],
     );
-    const { entries = 0, counted = 0 } = rows[0] ?? {};
-    return Math.max(entries, counted);
+    const { ledger = "", sums = "" } = rows[0] ?? {};
+    if (ledger !== sums) throw new Error(`expected the sums to be the ledger's, ${ledger}, got ${sums}`);
   },
-  /** Without its key the ledger takes an entry with each delivery. */
-  async removeProtection({ database }) {
-    await database.pool.query(`ALTER TABLE "AiCostEntry" DROP CONSTRAINT "AiCostEntry_pkey"`);
-  },
+  removeProtection: (installation) => loseKey(installation, "AiCostEntry", "effectEpoch"),
 };

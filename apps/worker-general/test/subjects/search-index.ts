@@ -1,6 +1,7 @@
 import { randomUUID } from "node:crypto";
-import type { ConsumerUnderTest } from "@toolctrl/consumer-testkit/duplicate-deliveries";
-import { deliver, type HandedOff, type Installation } from "@toolctrl/consumer-testkit/installation";
+import type { Subject } from "@toolctrl/consumer-testkit/exactly-one-effect";
+import { deliver, type HandedOff } from "@toolctrl/consumer-testkit/installation";
+import { loseKey } from "@toolctrl/consumer-testkit/unprotect";
 import { jobIdFor } from "@toolctrl/queue/job-id";
 import { consumersOf, partOf } from "../app.ts";
 
@@ -11,7 +12,7 @@ const EVENT: HandedOff = {
 };
 
 /** An effect is a document that comes from the event. */
-export const searchIndex: ConsumerUnderTest & { removeProtection(installation: Installation): Promise<void> } = {
+export const searchIndex: Subject = {
   name: "search-index",
   queue: EVENT.queue,
   app: () => partOf("search-index"),
@@ -25,12 +26,5 @@ export const searchIndex: ConsumerUnderTest & { removeProtection(installation: I
   async effects({ database }, eventId) {
     return (await database.pool.query(`SELECT 1 FROM "SearchDocument" WHERE "eventId" = $1`, [eventId])).rowCount ?? 0;
   },
-  /** Without its natural key a record has a document more with each delivery. */
-  async removeProtection({ database }) {
-    await database.pool.query(
-      `CREATE FUNCTION "loseKey"() RETURNS trigger LANGUAGE plpgsql AS $$
-       BEGIN NEW."recordId" := NEW."recordId" || gen_random_uuid(); RETURN NEW; END $$;
-       CREATE TRIGGER "loseKey" BEFORE INSERT ON "SearchDocument" FOR EACH ROW EXECUTE FUNCTION "loseKey"()`,
-    );
-  },
+  removeProtection: (installation) => loseKey(installation, "SearchDocument", "recordId"),
 };
