@@ -15,8 +15,8 @@ const SNOOZE_MS = 1000;
  * Runs a consumer's effect where that is writes of one transaction: effect and receipt commit together, the receipt first, so that a
  * rival delivery of the same event waits on the receipt's key until this transaction ends, and then finds it done.
  *
- * `outbox` is the same transaction for publishing: its events are there when the effect is, and the drainers are hinted then. A lock that somebody else held for too long
- * says nothing about this event: the delivery waits a moment and uses no attempt.
+ * `outbox` is the same transaction for publishing: its events are there when the effect is, and the drainers are hinted then. A lock that
+ * somebody else held for too long says nothing about this event: the delivery waits a moment and uses no attempt.
  * @throws what `effect` throws, after everything was rolled back
  */
 export async function databaseEffect<T>(
