@@ -54,9 +54,9 @@ export function describeExactlyOneEffect(entry: EffectEntry, subject: Subject): 
     });
     afterAll(() => ground.close());
     // Not by `test.for`, which shortens the names that it fills in: the consumer map names these tests.
-    for (const { name, play } of SCENARIOS) {
-      test(name, { timeout: 300_000 }, async ({ annotate }) => {
-        const outcome = await play(ground, subject);
+    for (const scenario of SCENARIOS) {
+      test(scenario.name, { timeout: 300_000 }, async ({ annotate }) => {
+        const outcome = await scenario.play(ground, subject);
         await annotate(outcome);
         expect(outcome).not.toBe("");
       });
