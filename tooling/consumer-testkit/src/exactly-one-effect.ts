@@ -53,14 +53,13 @@ export function describeExactlyOneEffect(entry: EffectEntry, subject: Subject): 
       ground = await openGround();
     });
     afterAll(() => ground.close());
-    // Not by `test.for`, which shortens the names that it fills in: the consumer map names these tests.
-    for (const scenario of SCENARIOS) {
-      test(scenario.name, { timeout: 300_000 }, async ({ annotate }) => {
-        const outcome = await scenario.play(ground, subject);
-        await annotate(outcome);
-        expect(outcome).not.toBe("");
-      });
-    }
+    // By `%s`: `$name` would be shortened, and the consumer map names these tests.
+    const scenarios = SCENARIOS.map(({ name, play }) => [name, play] as const);
+    test.for(scenarios)("%s", { timeout: 300_000 }, async ([, play], { annotate }) => {
+      const outcome = await play(ground, subject);
+      await annotate(outcome);
+      expect(outcome).not.toBe("");
+    });
   });
 }
 
