@@ -180,7 +180,7 @@ test("the daily maintenance removes what old deleted records have left, and coun
   );
   const maintenance = startMaintenance(readEnv(rig.appEnv), rig);
   let runs = 0;
-  // A transaction of a neighbouring test, on the same server, may hold the row back for a run.
+  // The server's own housekeeping may hold the row back for a run.
   await waitFor(
     async () => {
       await rig.backend.addAll([{ queue: "toolctrl.maintenance", id: `cleanup-${(runs += 1)}`, name: "cleanup.run", data: {} }]);

@@ -18,7 +18,7 @@ async function publish(type: string, recordId: string): Promise<number> {
   return Number(row?.["position"]);
 }
 
-/** Purges until this is left. A transaction of a neighbouring test, on the same server, may hold rows back for a while. */
+/** Purges until this is left. The server's own housekeeping may hold rows back for a moment. */
 function purgeUntilLeft(...recordIds: string[]): Promise<unknown> {
   return waitFor(
     async () => {

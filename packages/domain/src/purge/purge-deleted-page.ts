@@ -34,7 +34,8 @@ export interface PurgePage {
 
 /**
  * Looks at one page of old rows of deleted records, and removes those that nothing can undo any more: there is no older upsert of the record,
- * whatever its state (it might be requeued), and no transaction is open that is as old as the row (it might yet commit one).
+ * whatever its state (it might be requeued), and the row is older than `horizon`, the oldest transaction that was open before (such a one might
+ * yet commit an upsert).
  *
  * - Lock: the rows of the page, FOR UPDATE SKIP LOCKED. Order and index: the table's `_deleted_idx`; for the upserts
  *   `OutboxEvent_search_upsert_idx` or `OutboxEvent_rag_upsert_idx`, where of old positions little is left after retention. The type of the
@@ -44,7 +45,7 @@ export interface PurgePage {
 export async function purgeDeletedPage(
   db: Queryable,
   { table, upsert }: PurgedTable,
-  request: { readonly olderThanHours: number; readonly limit: number; readonly after: PurgePlace },
+  request: { readonly olderThanHours: number; readonly limit: number; readonly after: PurgePlace; readonly horizon: string },
 ): Promise<PurgePage> {
   const { after } = request;
   const { rows } = await db.query(
@@ -57,7 +58,7 @@ export async function purgeDeletedPage(
      gone AS (
        DELETE FROM "${table}" d USING page
         WHERE d."tenantId" = page."tenantId" AND d."collection" = page."collection" AND d."recordId" = page."recordId"
-          AND age(page."writer") > age(pg_snapshot_xmin(pg_current_snapshot())::xid)
+          AND age(page."writer") > age($7::xid)
           AND NOT EXISTS (
             SELECT 1 FROM "OutboxEvent" e
              WHERE e."eventType" = '${upsert}' AND e."tenantId" = page."tenantId" AND e."position" < page."appliedPosition"
@@ -69,7 +70,7 @@ export async function purgeDeletedPage(
        FROM (SELECT 1) one LEFT JOIN LATERAL (
          SELECT * FROM page ORDER BY "deletedAt" DESC, "tenantId" DESC, "collection" DESC, "recordId" DESC LIMIT 1
        ) last ON true`,
-    [request.olderThanHours, request.limit, after.deletedAt, after.tenantId, after.collection, after.recordId],
+    [request.olderThanHours, request.limit, after.deletedAt, after.tenantId, after.collection, after.recordId, request.horizon],
   );
   const { looked, purged, deletedAt, tenantId, collection, recordId } = pageRow.parse(rows[0]);
   if (deletedAt === null || tenantId === null || collection === null || recordId === null) return { looked, purged, last: null };

@@ -1,5 +1,6 @@
 import { transaction, type Database } from "@toolctrl/db/client";
 import { PURGE_START, purgeDeletedPage, type PurgedTable, type PurgePlace } from "./purge-deleted-page.ts";
+import { readOpenHorizon } from "./read-open-horizon.ts";
 
 export interface PurgeSettings {
   /** A row of a deleted record is kept at least this long: a job may come again after its event is gone. */
@@ -10,7 +11,7 @@ export interface PurgeSettings {
 
 export interface PurgeReport {
   readonly purged: number;
-  /** Old ones that stay: an older upsert might come. */
+  /** Old ones that stay: an older upsert might come, or a transaction is open that is as old. */
   readonly kept: number;
 }
 
@@ -22,10 +23,11 @@ export async function purgeDeletedRows(pool: Database["pool"], table: PurgedTabl
   const limit = Math.min(Math.max(Math.trunc(settings.batchSize), 1), 10_000);
   let [purged, kept] = [0, 0];
   let after: PurgePlace = PURGE_START;
+  const horizon = await readOpenHorizon(pool);
   for (let batch = 0; batch < MAX_BATCHES; batch += 1) {
     const from = after;
     const page = await transaction(pool, (tx) =>
-      purgeDeletedPage(tx, table, { olderThanHours: settings.retentionHours, limit, after: from }),
+      purgeDeletedPage(tx, table, { olderThanHours: settings.retentionHours, limit, after: from, horizon }),
     );
     purged += page.purged;
     kept += page.looked - page.purged;
