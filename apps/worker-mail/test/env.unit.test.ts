@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { readEnv } from "../src/env.ts";
 import { receiverSettings } from "@toolctrl/worker/settings";
-import { messageIdDomain, smtpServer } from "../src/settings.ts";
+import { marketingProvider, messageIdDomain, smtpServer } from "../src/settings.ts";
 
 const GOOD = {
   DATABASE_URL: "postgres://app@db/toolctrl",
@@ -28,11 +28,35 @@ test("WORKER_QUEUE_GROUP=mail is accepted", () => {
   expect(readEnv({ ...GOOD, WORKER_QUEUE_GROUP: "mail" }).WORKER_QUEUE_GROUP).toBe("mail");
 });
 
-test.each(["MAIL_SEND_DEADLINE_MS", "WEBHOOK_DEADLINE_MS"])("%s must end before a claim does", (name) => {
+test.each(["MAIL_SEND_DEADLINE_MS", "WEBHOOK_DEADLINE_MS", "MARKETING_DEADLINE_MS"])("%s must end before a claim does", (name) => {
   expect(() => readEnv({ ...GOOD, [name]: "30000", OUTBOX_CLAIM_TTL_MS: "30000" })).toThrow(
     `${name}: expected less than OUTBOX_CLAIM_TTL_MS`,
   );
   expect(readEnv({ ...GOOD, [name]: "29999", OUTBOX_CLAIM_TTL_MS: "30000" })).toMatchObject({ [name]: 29_999 });
+});
+
+test.each([
+  ["a URL without a token", { MARKETING_PROVIDER_URL: "https://m.test" }, "MARKETING_PROVIDER_TOKEN: expected a value"],
+  ["a token without a URL", { MARKETING_PROVIDER_TOKEN: "t0ken" }, "MARKETING_PROVIDER_TOKEN: expected none"],
+  [
+    "a password in the URL",
+    { MARKETING_PROVIDER_URL: "https://u:hunter2@m.test", MARKETING_PROVIDER_TOKEN: "t0ken" },
+    "no user and no password",
+  ],
+  [
+    "a token in the clear",
+    { MARKETING_PROVIDER_URL: "http://m.test", MARKETING_PROVIDER_TOKEN: "t0ken", NODE_ENV: "production", QUEUE_BACKEND: "postgres" },
+    "MARKETING_PROVIDER_URL: expected https",
+  ],
+])("%s stops the boot, and shows neither", (_what, env, problem) => {
+  expect(() => readEnv({ ...GOOD, ...env })).toThrow(problem);
+  expect(() => readEnv({ ...GOOD, ...env })).not.toThrow(/t0ken|hunter2/);
+});
+
+test("the marketing provider is what URL and token say, or none", () => {
+  expect(marketingProvider(readEnv(GOOD))).toBeNull();
+  const env = { MARKETING_PROVIDER_URL: "https://m.test/v1", MARKETING_PROVIDER_TOKEN: "t0ken" };
+  expect(marketingProvider(readEnv({ ...GOOD, ...env }))).toEqual({ url: "https://m.test/v1", token: "t0ken" });
 });
 
 test("a result TTL below the retry horizon stops the boot with the whole sum", () => {

@@ -123,6 +123,27 @@ test("a call that ends after a younger event's call, as its process stood still:
   expect([older, younger]).not.toContain(again?.key);
 });
 
+test("a call that ends after it was given up settles nothing: it is repeated as it was, and the contact is told once more", async () => {
+  const { harness, peer } = await startMarketing();
+  const held = heldReply();
+  peer.respond((_request, index) => (index === 0 ? held.reply : { status: 200 }));
+  const id = await harness.publish("marketing.lead.upsert", upsertOf(GRANTED));
+  await peer.nextRequest();
+  // What another delivery does that finds the call begun, and its time over.
+  await harness.database.pool.query(
+    `UPDATE "OutboxIntent" SET "state" = 'unknown', "token" = NULL, "sendingSince" = NULL, "unknowns" = 1 WHERE "eventId" = $1`,
+    [id],
+  );
+  held.release();
+  await harness.untilReceipt(id, MARKETING);
+  await harness.handOff();
+  await waitFor(() => peer.requests.length === 3);
+  const keys = peer.requests.map((request) => toldOf(request).key);
+  const { rows } = await harness.database.pool.query<{ id: string }>(`SELECT "id" FROM "OutboxEvent" WHERE "causationId" = $1`, [id]);
+  expect(keys).toEqual([id, id, rows[0]?.id]);
+  expect(await harness.intents(id)).toMatchObject([{ state: "sent", attempts: 2, unknowns: 1 }]);
+});
+
 test("a suppressed address is never put as subscribed, and is told when it is not suppressed any more", async () => {
   const { harness, peer } = await startMarketing();
   expect([await suppress(harness), await suppress(harness)]).toEqual([true, false]);
