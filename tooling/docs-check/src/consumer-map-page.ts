@@ -36,6 +36,8 @@ export function renderConsumerMapPage(): string {
       ["Consumer", "Effect", "Protection", "Evidence"],
       entries.map(([name, entry]) => proofRow(name, entry)),
     ),
+    "What the evidence is, test by test:",
+    testsOf(entries.map(([, entry]) => entry)),
     "The effects:",
     listOf(EFFECTS),
     "The protections. Most consumers have more than one at work; named is the one that is enough by itself:",
@@ -58,6 +60,13 @@ function proofRow(name: string, { effect, protection, source, evidence }: Consum
   const code = source === null ? `\`${name}\`` : `[\`${name}\`](../../${source})`;
   if (evidence === null) return [code, `${effect} (planned)`, `${protection} (planned)`, "none"];
   return [code, effect, protection, `[${evidence.suite}](../../${evidence.file})`];
+}
+
+/** The tests, each once, with how many consumers are put through them. */
+function testsOf(entries: readonly ConsumerMapEntry[]): string {
+  const all = entries.flatMap(({ evidence }) => evidence?.tests ?? []);
+  const counted = [...new Set(all)].map((test) => [test, all.filter((each) => each === test).length] as const);
+  return counted.map(([test, consumers]) => `- ${test} (${consumers} consumers)`).join("\n");
 }
 
 function listOf(meanings: Readonly<Record<string, string>>): string {
