@@ -22,6 +22,7 @@ test("a hook reaches the enabled subscriptions of its tenant that take its type,
   await rig.untilReceipt(id, "plugin-invoke");
   await rig.untilIdle();
   expect(called.toSorted()).toEqual(["all", "leads", "whole"]);
+  expect(await rig.intents(id)).toHaveLength(3);
 });
 
 test("a hook that nobody subscribes to is finished at once", async () => {
