@@ -181,7 +181,7 @@ describe("embeddings of an endpoint", () => {
   });
 
   test("stop with the first request that fails", async () => {
-    const { peer, embeddings } = await open({ batchSize: 1 });
+    const { peer, embeddings } = await open({ batchSize: 1, deadlineMs: 600_000 });
     peer.respond((_request, index) => (index === 0 ? { status: 400 } : "hang"));
     const error = await rejection(embeddings.embed(Array.from({ length: 40 }, (_, n) => `text ${n}`)));
     expect(error).toMatchObject({ code: "RAG.EMBEDDINGS_REJECTED" });

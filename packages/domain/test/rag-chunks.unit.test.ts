@@ -90,6 +90,24 @@ describe("the pieces of any text", () => {
 });
 
 describe("a piece ends", () => {
+  const prose = fc
+    .array(fc.tuple(fc.stringMatching(/^[a-z]{1,9}$/), fc.constantFrom(" ", " ", " ", ". ", "\n\n")), { minLength: 40, maxLength: 120 })
+    .map((words) => words.map(([word, end]) => word + end).join(""));
+
+  test("after a paragraph, else a sentence, else a word, wherever its second half has an end of one", () => {
+    fc.assert(
+      fc.property(prose, fc.integer({ min: 20, max: 120 }), (whole, maxCharacters) => {
+        for (const { start, end } of splitText(whole, { maxCharacters, overlapCharacters: 0 }).slice(0, -1)) {
+          const half = whole.slice(start + Math.ceil(maxCharacters / 2), start + maxCharacters);
+          // Half of a paragraph's end is the end of a line.
+          if (/^\n|(?<!\n)\n$/.test(half)) continue;
+          const best = ["\n\n", ". ", " "].find((mark) => half.includes(mark)) ?? "";
+          expect(whole.slice(start, end).endsWith(best), `${JSON.stringify(half)} ends ${JSON.stringify(best)}`).toBe(true);
+        }
+      }),
+    );
+  });
+
   const ends = (whole: string, size: PieceSizes): string[] => splitText(whole, size).map(({ ownStart, end }) => whole.slice(ownStart, end));
   const twenty = { maxCharacters: 20, overlapCharacters: 0 };
 

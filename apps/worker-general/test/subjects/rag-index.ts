@@ -1,7 +1,6 @@
 import { randomUUID } from "node:crypto";
-import type { App } from "@toolctrl/consumer-testkit/app-process";
-import type { ConsumerUnderTest } from "@toolctrl/consumer-testkit/duplicate-deliveries";
-import { deliver, type HandedOff, type Installation } from "@toolctrl/consumer-testkit/installation";
+import type { Subject } from "@toolctrl/consumer-testkit/exactly-one-effect";
+import { deliver, type HandedOff } from "@toolctrl/consumer-testkit/installation";
 import { jobIdFor } from "@toolctrl/queue/job-id";
 import type { EmbeddingsPeer } from "@toolctrl/testkit/embeddings-peer";
 import { consumersOf, partOf } from "../app.ts";
@@ -13,7 +12,7 @@ const EVENT: HandedOff = {
 };
 
 /** An effect is a writing of the event's document, with its one chunk and that chunk's vector. The endpoint is asked without any effect. */
-export function ragIndex(peer: EmbeddingsPeer): ConsumerUnderTest & { removeProtection(installation: Installation): Promise<void> } {
+export function ragIndex(peer: EmbeddingsPeer): Subject {
   const env = {
     RAG_EMBEDDINGS_URL: peer.url,
     RAG_EMBEDDINGS_MODEL: "known",
@@ -23,7 +22,7 @@ export function ragIndex(peer: EmbeddingsPeer): ConsumerUnderTest & { removeProt
   return {
     name: "rag-index",
     queue: EVENT.queue,
-    app(): App {
+    app() {
       const part = partOf("rag-index");
       return { ...part, env: { ...part.env, ...env } };
     },
@@ -34,6 +33,7 @@ export function ragIndex(peer: EmbeddingsPeer): ConsumerUnderTest & { removeProt
       return jobIdFor(eventId, generation);
     },
     table: "RagDocument",
+    peers: () => ({ embeddings: peer }),
     async effects({ database, tenantId }, eventId) {
       const { rows } = await database.pool.query<{ revision: number; vectors: number }>(
         `SELECT d."revision", (SELECT count(c."embedding")::int FROM "RagChunk" c WHERE c."tenantId" = d."tenantId") AS "vectors"
