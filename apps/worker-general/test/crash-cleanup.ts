@@ -49,7 +49,8 @@ async function isDone({ backend }: Installation): Promise<boolean> {
 
 async function isScheduledOnce({ backend }: Installation): Promise<boolean> {
   const { delayed, waiting, active } = await backend.counts(QUEUE);
-  return delayed === 1 && waiting + active === 0;
+  // The cleanup and the look for lost jobs.
+  return delayed === 2 && waiting + active === 0;
 }
 
 async function recover(installation: Installation): Promise<void> {
