@@ -1,12 +1,10 @@
 import type { Effects } from "@toolctrl/domain/after-save-effects";
-import type { ConsumerName, PlannedConsumer } from "@toolctrl/foundation/consumers";
+import type { ConsumerName, ConsumerOf, PlannedConsumer } from "@toolctrl/foundation/consumers";
 import { expectTypeOf, test } from "vitest";
-import type { createConsumers as createGeneralConsumers } from "../../../apps/worker-general/src/consumers.ts";
-import type { createConsumers as createMailConsumers } from "../../../apps/worker-mail/src/consumers.ts";
 import type { ConsumerMap, LiveEntry } from "../src/map.ts";
 
-/** What the worker apps and the drainer run. */
-type Running = keyof ReturnType<typeof createGeneralConsumers> | keyof ReturnType<typeof createMailConsumers> | keyof Effects;
+/** What the worker apps run, as the types of their consumers (`ConsumersOf`) hold each to it, and the drainer. */
+type Running = ConsumerOf<"general"> | ConsumerOf<"mail"> | keyof Effects;
 
 declare const map: ConsumerMap;
 declare const live: LiveEntry<"audit-append">;
