@@ -1,28 +1,11 @@
 import type { Consumer } from "@toolctrl/consumer/define";
 import type { App } from "@toolctrl/consumer-testkit/app-process";
-import type { HandedOff, Installation } from "@toolctrl/consumer-testkit/installation";
+import type { Installation } from "@toolctrl/consumer-testkit/installation";
 import { CONSUMERS, type ConsumerOf } from "@toolctrl/foundation/consumers";
 import { openHttp } from "@toolctrl/worker/resources";
 import { createConsumers } from "../src/consumers.ts";
 import { readEnv } from "../src/env.ts";
 import { TEST_FUNCTIONS } from "./test-functions.ts";
-
-export const QUEUE_OF = { "notification-create": "outbox.notification", "audit-append": "outbox.audit" } as const;
-export type ConsumerName = keyof typeof QUEUE_OF;
-
-/** An event for each consumer. */
-export const EVENTS: Record<ConsumerName, HandedOff> = {
-  "notification-create": {
-    queue: "outbox.notification",
-    type: "notification.message.create",
-    payload: { recipientId: "u1", title: "Hello" },
-  },
-  "audit-append": {
-    queue: "outbox.audit",
-    type: "audit.entry.record",
-    payload: { actor: "ann", action: "lead.update", object: "Lead", recordId: "1" },
-  },
-};
 
 /** Ends before the short claims of a test do. */
 const SHORT = { PLUGIN_DEADLINE_MS: "1000" };

@@ -1,4 +1,5 @@
 import { AsyncLocalStorage } from "node:async_hooks";
+import { flushCompileCache } from "node:module";
 import { Socket } from "node:net";
 import { countedCall, type CountedCalls } from "./counted-call.ts";
 import { hookWrites, type OnWrite } from "./hook-writes.ts";
@@ -62,6 +63,8 @@ export function hostLanes(open: (env: Readonly<Record<string, string>>) => Promi
   // Without its test there is nobody to tell when to end.
   process.on("disconnect", () => process.exit(1));
   tell({ kind: "ready" });
+  // It will be killed, and what it compiled would be lost to the next one.
+  flushCompileCache();
 }
 
 function laneOf(id: number, plan: LanePlan): Lane {

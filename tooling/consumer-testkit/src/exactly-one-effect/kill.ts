@@ -58,10 +58,9 @@ function deathInHandler(ground: Ground, subject: Subject): Death {
       held = await holdTable(installation, subject.table);
     },
     state: async () => ((await held?.somebodyWaits()) === true ? "held" : "working"),
-    async runOut(installation) {
-      await held?.release();
-      await letJobLocksRunOut(installation);
-    },
+    // A session that waits for a lock does not see that its client is gone.
+    letGo: async () => held?.release(),
+    runOut: letJobLocksRunOut,
   });
 }
 
@@ -70,6 +69,8 @@ interface Way {
   /** Before the event's job is added. */
   ready?(installation: Installation): Promise<void>;
   state(installation: Installation, eventId: string): Promise<"working" | "done" | "held">;
+  /** After the death. */
+  letGo?(): Promise<void>;
   /** Time passes, as far as the dead process's locks know it. */
   runOut(installation: Installation): Promise<void>;
 }
@@ -94,6 +95,7 @@ function death(subject: Subject, way: Way): Death {
     },
     state: () => way.state(installation, eventId),
     async settle() {
+      await way.letGo?.();
       await untilForgotten(installation);
       for (const [label, peer] of Object.entries(subject.peers?.() ?? {}))
         await waitFor(() => peer.connections() === 0, { what: `${label} to have seen the last of the killed process` });
