@@ -1,5 +1,7 @@
-import type { ConsumerUnderTest } from "@toolctrl/consumer-testkit/duplicate-deliveries";
+import { randomUUID } from "node:crypto";
+import type { Subject } from "@toolctrl/consumer-testkit/exactly-one-effect";
 import { deliver, type Installation } from "@toolctrl/consumer-testkit/installation";
+import { loseKey } from "@toolctrl/consumer-testkit/unprotect";
 import { createForm, submitForm, type RouteRuleInput } from "@toolctrl/domain/forms";
 import type { JsonObject } from "@toolctrl/foundation/json";
 import { jobIdFor } from "@toolctrl/queue/job-id";
@@ -20,7 +22,7 @@ const ROUTES: RouteRuleInput[] = [
 ];
 
 /** An effect is all that the rules of a form ask for: the lead with its event, a mail, a webhook and a notification. */
-export const formRoute: ConsumerUnderTest & { removeProtection(installation: Installation): Promise<void> } = {
+export const formRoute: Subject = {
   name: "form-route",
   queue: QUEUE,
   app: () => partOf("form-route"),
@@ -35,40 +37,33 @@ export const formRoute: ConsumerUnderTest & { removeProtection(installation: Ins
     return jobIdFor(eventId, generation);
   },
   table: "FormSubmission",
-  async effects({ database, tenantId }, eventId) {
+  async effects({ database }, eventId) {
     const { rows } = await database.pool.query<{ n: number }>(
       `SELECT count(e."id")::int AS "n" FROM unnest($2::text[]) AS asked("type")
          LEFT JOIN "OutboxEvent" e ON e."eventType" = asked."type" AND e."causationId" = $1 GROUP BY asked."type"
-       UNION ALL SELECT count(*)::int FROM "Lead" WHERE "tenantId" = $3`,
-      [eventId, ["record.lead.created", "mail.message.send", "webhook.form.submitted", "notification.message.create"], tenantId],
+       UNION ALL
+       SELECT count(l."id")::int FROM "OutboxEvent" e JOIN "FormSubmission" s ON s."id"::text = e."payload" ->> 'recordId'
+         LEFT JOIN "Lead" l ON l."name" = s."data" ->> 'name' WHERE e."id"::text = $1`,
+      [eventId, ["record.lead.created", "mail.message.send", "webhook.form.submitted", "notification.message.create"]],
     );
     const counts = rows.map(({ n }) => n);
     // Half an effect is none.
     return counts.includes(0) ? 0 : Math.max(...counts);
   },
-  /** Without their natural keys there is a lead, and an event of each kind, more with each delivery. */
-  async removeProtection({ database }) {
-    await database.pool.query(
-      `CREATE FUNCTION "loseKey"() RETURNS trigger LANGUAGE plpgsql AS $$
-       BEGIN
-         IF TG_TABLE_NAME = 'Lead' THEN NEW."sourceKey" := NEW."sourceKey" || gen_random_uuid();
-         ELSE NEW."dispatchKey" := NEW."dispatchKey" || gen_random_uuid();
-         END IF;
-         RETURN NEW;
-       END $$;
-       CREATE TRIGGER "loseKey" BEFORE INSERT ON "Lead" FOR EACH ROW EXECUTE FUNCTION "loseKey"();
-       CREATE TRIGGER "loseKey" BEFORE INSERT ON "OutboxEvent" FOR EACH ROW EXECUTE FUNCTION "loseKey"()`,
-    );
+  /** Without its natural keys there is a lead, and an event of each kind, more with each delivery. */
+  async removeProtection(installation) {
+    await loseKey(installation, "Lead", "sourceKey");
+    await loseKey(installation, "OutboxEvent", "dispatchKey");
   },
 };
 
-/** Makes a form and sends it. @returns the id of the event, which nobody has handed off yet */
+/** Makes a form and sends it; nobody else has the name that is written in it. @returns the id of the event, which nobody has handed off yet */
 async function sendForm({ database, tenantId }: Installation): Promise<string> {
   const fields = [
     { name: "name", kind: "text" as const },
     { name: "email", kind: "email" as const },
   ];
-  const data = { name: "Ann", email: "ann@example.com" };
+  const data = { name: `Ann ${randomUUID()}`, email: "ann@example.com" };
   const { submission } = await database.prisma.$transaction(async (tx) => {
     const form = await createForm(tx, { tenantId, name: "Contact", fields, routes: ROUTES });
     return submitForm(tx, { tenantId, formId: form.id, data });
