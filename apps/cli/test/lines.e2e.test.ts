@@ -112,10 +112,10 @@ test("stats names what keeps pull workers off, process by process, and counts bl
   await seedDeadHead("1", true);
   await database.pool.query(
     `INSERT INTO "OutboxDrainer" ("id", "app", "host", "pid", "vote", "drains", "queueBackend", "queuePrefix", "aliveUntil", "blockers")
-     VALUES (gen_random_uuid(), 'worker-general', 'here', 1, 'true', true, 'postgres', '{toolctrl}', clock_timestamp() + interval '1 minute', '{"no rollout gate yet"}'),
+     VALUES (gen_random_uuid(), 'worker-general', 'here', 1, 'true', true, 'postgres', '{toolctrl}', clock_timestamp() + interval '1 minute', '{"a condition is red"}'),
             (gen_random_uuid(), 'worker-general', 'here', 2, 'false', true, 'postgres', '{toolctrl}', clock_timestamp() + interval '1 minute', '{}')`,
   );
-  const reasons = ["OUTBOX_PULL_WORKER=false (worker-general here:2)", "no rollout gate yet (worker-general here:1)"];
+  const reasons = ["OUTBOX_PULL_WORKER=false (worker-general here:2)", "a condition is red (worker-general here:1)"];
   expect((await cli("outbox", "stats", "--json")).json()).toMatchObject({
     mode: { mode: "batch", desired: "batch", whyNotPull: reasons, openClaims: 0 },
     blockedLines: { parked: 1, held: 0, backoff: 0, "in-flight": 0 },
