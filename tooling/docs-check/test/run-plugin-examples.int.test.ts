@@ -1,3 +1,6 @@
+import { join } from "node:path";
+import { pathToFileURL } from "node:url";
+import type { Consumer } from "@toolctrl/consumer/define";
 import { startConsumers } from "@toolctrl/consumer/run";
 import { createDatabase } from "@toolctrl/db/client";
 import type { CapabilityUsage, PluginFunctions } from "@toolctrl/domain/plugins";
@@ -14,9 +17,19 @@ import { createRedisNamespace } from "@toolctrl/testkit/redis-server";
 import { createTestDatabase } from "@toolctrl/testkit/template-db";
 import { waitFor } from "@toolctrl/testkit/wait";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { createConsumers } from "../../../apps/worker-general/src/consumers.ts";
-import { readEnv } from "../../../apps/worker-general/src/env.ts";
 import { exampleOf, runExample } from "../src/examples.ts";
+import { ROOT } from "../src/repository.ts";
+
+type WorkerGeneral = {
+  readEnv(source: Record<string, string>): object;
+  createConsumers(env: object, deps: object): Record<string, Consumer>;
+};
+
+/** The parts of the app whose consumers the guide is about; an app exports nothing to other packages. */
+async function loadWorkerGeneral(): Promise<WorkerGeneral> {
+  const load = (file: string): Promise<object> => import(pathToFileURL(join(ROOT, "apps/worker-general/src", file)).href);
+  return Object.assign({}, await load("env.ts"), await load("consumers.ts")) as WorkerGeneral;
+}
 
 const GUIDE = "docs/guides/plugins.md";
 const log = createLogger({ app: "test", level: "silent" });
@@ -48,6 +61,7 @@ test("the plugins of the guide are called once each, the request verifies, and t
   const http = createGuardedHttp({ allow: [`127.0.0.1:${peer.port}`] });
   const store = createPostgresStore({ pool: database.pool, log });
   const deps = { pool: database.pool, backend, http, metrics, log, pluginFunctions: pluginFunctions as PluginFunctions };
+  const { createConsumers, readEnv } = await loadWorkerGeneral();
   const workerEnv = readEnv({ DATABASE_URL: url, PLUGIN_SECRETS_KEY: env.PLUGIN_SECRETS_KEY });
   const consumers = Object.values(createConsumers(workerEnv, deps)).filter(({ name }) => name.startsWith("plugin-"));
   const receiver = { ttlSeconds: 86_400, claimTtlMs: 30_000 };
