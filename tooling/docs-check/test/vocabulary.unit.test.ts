@@ -78,7 +78,9 @@ describe("what the documents name exists", () => {
 
   test("settings", async () => {
     const page = await renderEnvPage();
-    const settings = namedBy(/`((?:OUTBOX|QUEUE|DATABASE|REDIS|SMTP|MAIL|WEBHOOK|WORKER|TEST|SENTRY|HEALTH|SHUTDOWN|LOG|RAG)_[A-Z_]+)[`=]/g);
+    const settings = namedBy(
+      /`((?:OUTBOX|QUEUE|DATABASE|REDIS|SMTP|MAIL|WEBHOOK|WORKER|TEST|SENTRY|HEALTH|SHUTDOWN|LOG|RAG)_[A-Z_]+)[`=]/g,
+    );
     expect(settings.length).toBeGreaterThan(20);
     expect(settings.filter(({ name }) => !page.includes(`\`${name}\``))).toEqual([]);
   });
