@@ -1,5 +1,12 @@
 import type { Consumer, Delivery } from "@toolctrl/consumer/define";
-import { envelopeOf, openInstallation, runConsumers, type BackendKind, type Installation } from "@toolctrl/consumer-testkit/installation";
+import {
+  envelopeOf,
+  openInstallation,
+  openSharedDatabase,
+  runConsumers,
+  type Installation,
+  type SharedDatabase,
+} from "@toolctrl/consumer-testkit/installation";
 import { listReceipts } from "@toolctrl/db/receipts";
 import { publishOutboxEvent } from "@toolctrl/db/outbox";
 import { createPluginSubscription, type PluginFunctions } from "@toolctrl/domain/plugins";
@@ -13,7 +20,7 @@ import { createAlerts } from "@toolctrl/runtime/alerts";
 import { startHttpPeer, type HttpPeer } from "@toolctrl/testkit/http-peer";
 import { waitFor } from "@toolctrl/testkit/wait";
 import { openHttp } from "@toolctrl/worker/resources";
-import { onTestFinished } from "vitest";
+import { afterAll, onTestFinished } from "vitest";
 import { createConsumers } from "../src/consumers.ts";
 import { readEnv } from "../src/env.ts";
 
@@ -62,9 +69,12 @@ export interface PluginRig extends Installation {
   untilIdle(): Promise<unknown>;
 }
 
-/** A database, a queue and a claim store of the test's own, a peer, and the real way of an event into its queue. */
-export async function openPlugins(kind: BackendKind = "redis"): Promise<PluginRig> {
-  const installation = await openInstallation(kind, { claimTtlMs: 5000 });
+let shared: Promise<SharedDatabase> | undefined;
+afterAll(async () => (await shared)?.close());
+
+/** A tenant, a queue and a claim store of the test's own, on the file's database; a peer; and the real way of an event into its queue. */
+export async function openPlugins(): Promise<PluginRig> {
+  const installation = await openInstallation("redis", { claimTtlMs: 5000, on: await (shared ??= openSharedDatabase()) });
   onTestFinished(() => installation.close());
   const peer = await startHttpPeer();
   const { database, backend, metrics, log, tenantId } = installation;
