@@ -7,6 +7,8 @@ import type { FromLaneHost, LanePlan, ToLaneHost } from "./lane-messages.ts";
 
 /** What was opened in a lane. */
 export interface InLane {
+  /** Begins its work, where nothing else does; the calls count from here. */
+  go?(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -48,7 +50,8 @@ export function hostLanes(open: (env: Readonly<Record<string, string>>) => Promi
     const { inside } = lane;
     if (message.kind === "arm") {
       lane.armed = true;
-      return tell({ kind: "armed", lane: id });
+      tell({ kind: "armed", lane: id });
+      return context.run(lane, () => inside.go?.());
     }
     await context.run(lane, () => inside.close());
     if (!lane.dead) tell({ kind: "closed", lane: id, calls: lane.calls });

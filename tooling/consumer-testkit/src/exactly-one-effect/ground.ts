@@ -1,4 +1,5 @@
 import { openInstallation, openSharedDatabase, type Installation, type InstallationOptions } from "../installation.ts";
+import type { Runner } from "./runner.ts";
 
 /** Where scenarios are played: installations on one database, each with a tenant and a queue of its own. */
 export interface Ground {
@@ -28,4 +29,9 @@ export async function openGround(): Promise<Ground> {
       await shared.close();
     },
   };
+}
+
+/** An installation as a runner needs it. */
+export function openFor(ground: Ground, { needsOwnDatabase }: Runner): Promise<Installation> {
+  return needsOwnDatabase ? ground.openAlone() : ground.open();
 }

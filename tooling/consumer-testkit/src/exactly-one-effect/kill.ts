@@ -4,69 +4,39 @@ import type { CrashPoint } from "@toolctrl/testkit/crash-suite";
 import { spawnNode } from "@toolctrl/testkit/process";
 import type { LaneStory } from "@toolctrl/testkit/run-lanes";
 import { waitFor } from "@toolctrl/testkit/wait";
-import { isServing, type App } from "../app-process.ts";
-import { isIdle, receiptsOf, type Installation } from "../installation.ts";
+import type { Installation } from "../installation.ts";
 import { letJobLocksRunOut, letLocksRunOut, untilForgotten } from "../locks.ts";
-import type { Subject } from "../subject.ts";
-import { CLAIM_TTL_MS } from "./deliver-twice.ts";
-import type { Ground } from "./ground.ts";
+import type { AnySubject } from "../subject.ts";
+import { CLAIM_TTL_MS } from "./deliver-at-once.ts";
+import { openFor, type Ground } from "./ground.ts";
 import { holdTable, type HeldTable } from "./hold-table.ts";
 import { describeOutcome, outcomeOf, problemsOf } from "./outcome.ts";
-import { untilEnded, withSubject } from "./run-subject.ts";
-
-/** Nothing waits for these claims: they are let run out. */
-const LONG_CLAIM_TTL_MS = 30_000;
+import { runnerOf, type Runner } from "./runner.ts";
 
 /**
- * Kills the consumer's process after each call it makes for an event, and while its handler stands still; what is left of the event is
+ * Kills the subject's process after each call it makes for an event, and while its handler stands still; what is left of the event is
  * delivered again then. Throws for the first of these deaths after which there is not exactly one effect.
  */
-export function killEverywhere(ground: Ground, subject: Subject): Promise<CrashPoint[]> {
+export function killEverywhere(ground: Ground, subject: AnySubject): Promise<CrashPoint[]> {
+  const runner = runnerOf(subject);
   const peers = Object.entries(subject.peers?.() ?? {}).map(([label, { port }]) => [port, label] as const);
   return crashLanes({
-    start: (options) => spawnNode(subject.app(LONG_CLAIM_TTL_MS).main, options),
+    start: (options) => spawnNode(runner.main, options),
     ports: {
       [portOf("TESTKIT_POSTGRES_URL")]: "sql",
       [portOf("TESTKIT_REDIS_URL")]: "redis",
       ...Object.fromEntries(peers),
     },
     ignore: BULLMQ_BACKGROUND,
-    story: () => deathAfterCall(ground, subject),
-    beside: [{ ...deathInHandler(ground, subject), what: "killed inside its handler" }],
+    story: () => death(subject, runner, afterCall(ground, runner)),
+    beside: [{ ...death(subject, runner, inHandler(ground, subject)), what: "killed inside its handler" }],
   });
 }
 
-type Death = Omit<LaneStory, "what" | "afterCall">;
-
-function deathAfterCall(ground: Ground, subject: Subject): Death {
-  return death(subject, {
-    open: () => ground.open({ claimTtlMs: LONG_CLAIM_TTL_MS }),
-    state: async (installation, eventId) => ((await isFinished(installation, subject, eventId)) ? "done" : "working"),
-    runOut: letLocksRunOut,
-  });
-}
-
-/** The claim of the dead one is waited for in real time, by a delivery that uses no attempt on it. */
-function deathInHandler(ground: Ground, subject: Subject): Death {
-  let held: HeldTable | undefined;
-  return death(subject, {
-    async open() {
-      const installation = await ground.openAlone({ claimTtlMs: CLAIM_TTL_MS });
-      return { ...installation, close: () => (held?.release() ?? Promise.resolve()).then(() => installation.close()) };
-    },
-    async ready(installation) {
-      held = await holdTable(installation, subject.table);
-    },
-    state: async () => ((await held?.somebodyWaits()) === true ? "held" : "working"),
-    // A session that waits for a lock does not see that its client is gone.
-    letGo: async () => held?.release(),
-    runOut: letJobLocksRunOut,
-  });
-}
-
+/** One way to die. */
 interface Way {
   open(): Promise<Installation>;
-  /** Before the event's job is added. */
+  /** Before the event's delivery. */
   ready?(installation: Installation): Promise<void>;
   state(installation: Installation, eventId: string): Promise<"working" | "done" | "held">;
   /** After the death. */
@@ -75,23 +45,48 @@ interface Way {
   runOut(installation: Installation): Promise<void>;
 }
 
-function death(subject: Subject, way: Way): Death {
+function afterCall(ground: Ground, runner: Runner): Way {
+  return {
+    open: () => openFor(ground, runner),
+    state: async (installation, eventId) => ((await runner.isFinished(installation, eventId)) ? "done" : "working"),
+    runOut: letLocksRunOut,
+  };
+}
+
+function inHandler(ground: Ground, subject: AnySubject): Way {
+  let held: HeldTable | undefined;
+  return {
+    async open() {
+      const installation = await ground.openAlone({ claimTtlMs: CLAIM_TTL_MS });
+      return { ...installation, close: () => (held?.release() ?? Promise.resolve()).then(() => installation.close()) };
+    },
+    async ready(installation) {
+      held = await holdTable(installation, subject.table);
+    },
+    state: async () => ((await held?.waiting()) === 1 ? "held" : "working"),
+    // A session that waits for a lock does not see that its client is gone.
+    letGo: async () => held?.release(),
+    // The claim of the dead one is waited for in real time, by a delivery that uses no attempt on it.
+    runOut: "queue" in subject ? letJobLocksRunOut : letLocksRunOut,
+  };
+}
+
+function death(subject: AnySubject, runner: Runner, way: Way): Omit<LaneStory, "what" | "afterCall"> {
   let installation: Installation;
-  let app: App;
   let eventId: string;
-  let job: string;
+  let delivery: string;
   let callsOfDead: number;
   return {
     async open() {
       installation = await way.open();
+      await runner.prepare(installation);
       eventId = await subject.publish(installation);
-      app = subject.app(installation.claimTtlMs);
-      return { ...installation.appEnv, ...app.env };
-    },
-    isServing: () => isServing(installation, app),
-    async handOver() {
       await way.ready?.(installation);
-      job = await subject.add(installation, eventId, 0);
+      return runner.env(installation);
+    },
+    isServing: () => runner.isServing(installation),
+    async handOver() {
+      delivery = await runner.deliver(installation, eventId, 0);
     },
     state: () => way.state(installation, eventId),
     async settle() {
@@ -103,20 +98,16 @@ function death(subject: Subject, way: Way): Death {
     async recover() {
       callsOfDead = (await subject.calls?.(installation, eventId))?.length ?? 0;
       await way.runOut(installation);
-      await withSubject(installation, subject, () => untilEnded(installation, subject, [job]));
+      await runner.whileRunning(installation, () => runner.untilEnded(installation, [delivery]));
     },
     async check({ crashed }) {
-      const outcome = await outcomeOf(installation, subject, eventId, [job]);
+      const outcome = await outcomeOf(installation, subject, eventId, [delivery]);
       const problems = problemsOf(outcome, subject.name, crashed ? { callsOfDead } : {});
       if (problems.length > 0) throw new Error(`${problems.join("; ")} (${describeOutcome(outcome)})`);
       await subject.check?.(installation, eventId);
     },
     close: () => installation.close(),
   };
-}
-
-async function isFinished(installation: Installation, { name, queue }: Subject, eventId: string): Promise<boolean> {
-  return (await receiptsOf(installation, eventId)).includes(`${name} done`) && (await isIdle(installation, [queue]));
 }
 
 function portOf(name: string): number {

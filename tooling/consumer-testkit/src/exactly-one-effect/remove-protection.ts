@@ -1,16 +1,16 @@
 import type { KeyValueStore } from "@toolctrl/shared-store/key-value";
 import type { Installation } from "../installation.ts";
-import type { Subject } from "../subject.ts";
-import { twiceInSequence } from "./deliver-twice.ts";
+import type { AnySubject } from "../subject.ts";
+import { deliverInSequence } from "./deliver-in-sequence.ts";
 import type { Ground } from "./ground.ts";
 import type { Outcome } from "./outcome.ts";
 
-/** Delivers an event twice where nothing keeps the consumer from a second effect: no claim is ever found, no receipt, nor what else guards it. */
-export async function twiceUnprotected(ground: Ground, subject: Subject): Promise<Outcome> {
+/** Delivers an event twice where nothing keeps a subject from a second effect: no claim is ever found, no receipt, nor whatever else guards it. */
+export async function deliverUnprotected(ground: Ground, subject: AnySubject): Promise<Outcome> {
   const installation = await ground.openAlone({ wrapStore: forgetful });
   await forgetReceipts(installation);
   await subject.removeProtection?.(installation);
-  return twiceInSequence(installation, subject);
+  return deliverInSequence(installation, subject, { forgotten: false });
 }
 
 /** Every claim is granted, nothing is ever found. */
