@@ -5,10 +5,10 @@ export type { ConsumerMap, ConsumerMapEntry, EffectKind, LiveEntry, OutOfScope, 
 
 const IN = { in: true } as const;
 
-/** What each consumer of a queue is put through. One of these that is gone is as bad as one that fails. */
+/** What each consumer is put through. One of these that is gone is as bad as one that fails. */
 const DELIVERIES = [
-  "delivered twice in sequence, and once more after its completed job is gone",
-  "delivered twice at once: the second waits for the first, and uses no attempt",
+  "delivered twice in sequence, and once more when the first delivery is forgotten",
+  "delivered twice at once: only one of them has its effect, and no attempt is used",
   "killed after each of its outside calls, and inside its handler",
   "without its protection there are two effects, and they are seen",
 ];

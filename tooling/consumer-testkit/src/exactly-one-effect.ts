@@ -18,7 +18,9 @@ export function describeExactlyOneEffect(entry: EffectEntry, subject: AnySubject
       ground = await openGround();
     });
     afterAll(() => ground?.close());
-    test.for(SCENARIOS)("$name", { timeout: 300_000 }, async ({ play }, { annotate }) => {
+    // By `%s`: `$name` would be shortened, and the consumer map names these tests.
+    const scenarios = SCENARIOS.map(({ name, play }) => [name, play] as const);
+    test.for(scenarios)("%s", { timeout: 300_000 }, async ([, play], { annotate }) => {
       const outcome = await play(ground, subject);
       await annotate(outcome);
       expect(outcome).not.toBe("");
