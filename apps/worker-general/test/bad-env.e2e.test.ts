@@ -49,6 +49,7 @@ test.each([
       "WEBHOOK_SECRETS_KEY: expected 32 bytes in base64",
       "MAIL_SEND_DEADLINE_MS: expected less than OUTBOX_CLAIM_TTL_MS",
       "WEBHOOK_DEADLINE_MS: expected less than OUTBOX_CLAIM_TTL_MS",
+      "MARKETING_DEADLINE_MS: expected less than OUTBOX_CLAIM_TTL_MS",
     ],
   ],
 ])("%s refuses a bad environment with every problem at once, for a person to read, and starts nothing", async (app, env, problems) => {

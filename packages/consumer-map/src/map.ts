@@ -153,7 +153,7 @@ export const CONSUMER_MAP: ConsumerMap = {
     protection: "transactional-receipt",
     source: null,
     evidence: null,
-    scope: { in: false, reason: "nothing runs workflows yet", since: "2026-12-02" },
+    scope: { in: false, reason: "nothing runs workflows yet", since: "2026-11-30" },
   },
   "field-sets": {
     queue: "database",
