@@ -37,7 +37,7 @@ describe("a form's definition", () => {
     ["a least length above the most", { fields: [{ name: "a", kind: "text", minLength: 3, maxLength: 2 }] }, ["fields.0.minLength"]],
     ["choices that differ by case alone", { fields: [{ name: "a", kind: "choice", choices: ["A", "a "] }] }, ["fields.0.choices"]],
     ["a misspelt setting", { fields: [{ name: "a", kind: "text", maxlength: 2 }] }, ["fields.0.maxlength"]],
-    ["U+0000 inside", { fields: [{ name: "a", kind: "text", label: "\u0000" }] }, ["fields[0].label"]],
+    ["U+0000 inside", { fields: [{ name: "a", kind: "text", label: "\u0000" }] }, ["fields.0.label"]],
     [
       "more than 256 KiB",
       {

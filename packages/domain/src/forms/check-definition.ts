@@ -39,7 +39,8 @@ function checkJson(given: object): void {
     }
   } catch (error) {
     if (!isCodedError(error) || error.code === "FORM.ARGUMENT") throw error;
-    const path = typeof error.facts["path"] === "string" ? error.facts["path"].replace(/^payload\.?/, "") : "form";
+    const path =
+      typeof error.facts["path"] === "string" ? error.facts["path"].replace(/^payload\.?/, "").replaceAll(/\[(\d+)\]/g, ".$1") : "form";
     throw formArgument([{ path, message: error.message }]);
   }
 }
