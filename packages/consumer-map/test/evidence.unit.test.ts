@@ -33,6 +33,12 @@ describe("a proof", () => {
     ["its code is gone", recordOf(), { missing: ["a.ts"] }, "audit-append: a.ts is gone"],
     ["nobody knows what it is of", recordOf(), null, "audit-append: there are neither sources nor their hashes"],
     ["its sources changed", recordOf(), { ...HASHES, sources: "s2" }, "audit-append: its sources have changed since"],
+    [
+      "its sources changed, whatever its tests came to",
+      withTests({ name: "one effect > twice", result: "failed" }),
+      { ...HASHES, sources: "s2" },
+      "audit-append: its sources have changed since",
+    ],
     ["its tests changed", recordOf(), { ...HASHES, tests: "t2" }, "audit-append: its tests have changed since"],
     ["the map names another suite", { ...recordOf(), suite: "some" }, HASHES, `audit-append: its evidence is of "some"`],
     [

@@ -19,13 +19,15 @@ export function judgeProof(proof: Proof, record: EvidenceRecord | undefined, cur
     return [`${name}: its evidence is of "${record.suite}" in ${record.file}, and the map names "${proof.suite}" in ${file}; ${run}`];
   }
   if (current === null) return [`${name}: there are neither sources nor their hashes to compare its evidence with`];
-  return [...judgeHashes(proof, record, current).map((reason) => `${reason}; ${run}`), ...judgeTests(proof, record)];
+  const stale = judgeHashes(proof, record, current);
+  // Of other code, it says nothing, whatever it says.
+  return stale === null ? judgeTests(proof, record) : [`${stale}; ${run}`];
 }
 
-function judgeHashes({ name }: Proof, { hashes, ranAt }: EvidenceRecord, current: ProofHashes): string[] {
-  if (hashes.sources !== current.sources) return [`${name}: its sources have changed since its evidence was made (${ranAt})`];
-  if (hashes.tests !== current.tests) return [`${name}: its tests have changed since its evidence was made (${ranAt})`];
-  return [];
+function judgeHashes({ name }: Proof, { hashes, ranAt }: EvidenceRecord, current: ProofHashes): string | null {
+  if (hashes.sources !== current.sources) return `${name}: its sources have changed since its evidence was made (${ranAt})`;
+  if (hashes.tests !== current.tests) return `${name}: its tests have changed since its evidence was made (${ranAt})`;
+  return null;
 }
 
 function judgeTests(proof: Proof, { tests, result }: EvidenceRecord): string[] {
