@@ -29,7 +29,7 @@ const leadId = (lead: number): string => `00000000-0000-7000-8000-${String(lead)
 const MERGE = { dryRun: false, limit: 1_000, actor: "test", reason: null };
 
 async function seed(db: Database, seeds: readonly Seed[]): Promise<Made[]> {
-  await db.pool.query(`TRUNCATE "Company", "Contact", "Lead", "Opportunity", "OpportunityNote", "TenantCounter", "OutboxAction"`);
+  await db.pool.query(`TRUNCATE "Company", "Contact", "Lead", "Opportunity", "OpportunityNote", "TenantCounter", "OutboxAction" CASCADE`);
   const [company, contact] = [randomUUID(), randomUUID()];
   await db.pool.query(`INSERT INTO "Company" ("id", "tenantId", "name", "nameKey") VALUES ($1, $2, 'ACME', 'acme')`, [company, TENANT]);
   await db.pool.query(`INSERT INTO "Contact" ("id", "tenantId", "companyId", "name", "contactKey") VALUES ($1, $2, $3, 'Ann', 'ann')`, [
