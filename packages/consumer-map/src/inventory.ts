@@ -1,3 +1,3 @@
 export { compareWithDeclared } from "./inventory/compare-with-declared.ts";
 export { compareWithLive } from "./inventory/compare-with-live.ts";
-export type { Declared, Live, LiveApp, LiveEffect, MapUnderTest } from "./inventory/compared.ts";
+export type { Declared, Live, MapUnderTest } from "./inventory/compared.ts";
