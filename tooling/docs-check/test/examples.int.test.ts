@@ -2,7 +2,7 @@ import { expect, test } from "vitest";
 import { listDocuments, readText } from "../src/repository.ts";
 import { typeCheckExamples } from "../src/type-check-examples.ts";
 
-test("every ts example of every document fits the code, and a wrong one is found at its line", () => {
+test("every ts example of every document fits the code, and a wrong one is found at its line", { timeout: 240_000 }, () => {
   const documents = listDocuments().map((path) => ({ path, text: readText(path) }));
   const wrong = {
     path: "wrong.md",
