@@ -2,10 +2,9 @@ import { transaction, type Database } from "@toolctrl/db/client";
 import { outboxTransactionOf, type OutboxTransaction } from "@toolctrl/db/outbox";
 import { withOutboxReceipt } from "@toolctrl/db/outbox-receiver";
 import type { Queryable } from "@toolctrl/db/sql";
-import type { ConsumerName } from "@toolctrl/foundation/consumers";
 import { errorCodeOf } from "@toolctrl/foundation/errors";
 import type { JobOutcome } from "@toolctrl/queue/port";
-import type { Delivery } from "./define.ts";
+import type { Consumer, Delivery } from "./define.ts";
 import { receiptName } from "./receipt-name.ts";
 
 const LOCK_NOT_AVAILABLE = "55P03";
@@ -21,7 +20,7 @@ const SNOOZE_MS = 1000;
  */
 export async function databaseEffect<T>(
   pool: Database["pool"],
-  consumer: ConsumerName,
+  consumer: Consumer["name"],
   delivery: Delivery,
   effect: (tx: Queryable, outbox: OutboxTransaction) => Promise<T>,
 ): Promise<JobOutcome> {

@@ -13,6 +13,8 @@ export interface LaneStory {
   isServing(): Promise<boolean>;
   /** Gives the program its work; its calls count from just before. */
   handOver(): Promise<void>;
+  /** What is waited for until it is not `working` any more; default: the work to be done. */
+  readonly awaited?: string;
   /** `done`: it is closed, as a program is that is told to stop. `held`: it is left as it is until the process is killed. */
   state(): Promise<"working" | "done" | "held">;
   /** Waits until the servers and peers have seen the last of the killed process. */
@@ -84,7 +86,7 @@ async function live(host: LaneHost, story: LaneStory, lane: number, env: Readonl
       const state = await story.state();
       return state === "working" ? undefined : state;
     },
-    "the work to be done",
+    story.awaited ?? "the work to be done",
     WORK_TIMEOUT_MS,
   );
   // Going down makes calls too; being cut off there counts like any other.

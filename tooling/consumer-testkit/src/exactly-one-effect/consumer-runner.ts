@@ -42,7 +42,10 @@ export function createConsumerRunner(subject: Subject): Runner {
 
 async function whileRunning<T>(installation: Installation, subject: Subject, work: () => Promise<T>): Promise<T> {
   const { consumers, close } = subject.consumers(installation);
-  const own = consumers.filter(({ name }) => name === subject.name);
+  // One at a time in a process are two at once in two of them.
+  const own = consumers
+    .filter(({ name }) => name === subject.name)
+    .map((consumer) => ({ ...consumer, concurrency: Math.max(2, consumer.concurrency) }));
   if (own.length !== 1) throw new Error(`expected its app to have one consumer ${subject.name}, got ${own.length}`);
   const running = runConsumers(installation, own);
   try {

@@ -29,7 +29,13 @@ export function killEverywhere(ground: Ground, subject: AnySubject): Promise<Cra
     },
     ignore: BULLMQ_BACKGROUND,
     story: () => death(subject, runner, afterCall(ground, runner)),
-    beside: [{ ...death(subject, runner, inHandler(ground, subject)), what: "killed inside its handler" }],
+    beside: [
+      {
+        ...death(subject, runner, inHandler(ground, subject)),
+        what: "killed inside its handler",
+        awaited: `its handler to wait for ${subject.table}`,
+      },
+    ],
   });
 }
 
