@@ -19,7 +19,7 @@ const SAMPLE_EVERY_MS = 100;
 async function insertEvents(rig: Rig): Promise<void> {
   await rig.database.pool.query(
     `INSERT INTO "OutboxEvent" ("id", "tenantId", "eventType", "payload")
-     SELECT gen_random_uuid(), 'tenant-' || n % 19, CASE WHEN n % 20 = 0 THEN 'billing.invoice.paid' ELSE 'search.index.document-changed' END,
+     SELECT gen_random_uuid(), 'tenant-' || n % 19, CASE WHEN n % 20 = 0 THEN 'billing.invoice.paid' ELSE 'webhook.document.changed' END,
        jsonb_build_object('n', n, 'text', repeat('x', 200))
      FROM generate_series(1, $1::int) n`,
     [EVENTS],
@@ -77,10 +77,10 @@ test("a worker drains 200,000 events within 250 MB, does not grow while it does,
   const client = new Redis(redis.url);
   onTestFinished(() => client.disconnect());
   const prefix = rig.env["QUEUE_PREFIX"];
-  expect(await client.llen(`${prefix}:outbox.search-index:wait`)).toBe(EVENTS - CONSUMED);
+  expect(await client.llen(`${prefix}:outbox.webhook:wait`)).toBe(EVENTS - CONSUMED);
   // Finished jobs by count, events by length: what 10,000 finished jobs leave does not grow with their number.
   expect(await client.zcard(`${prefix}:outbox.notification:completed`)).toBeLessThanOrEqual(1000);
-  for (const queue of ["outbox.notification", "outbox.search-index"])
+  for (const queue of ["outbox.notification", "outbox.webhook"])
     expect(await client.xlen(`${prefix}:${queue}:events`)).toBeLessThan(1500);
   await endInOrder([worker]);
 }, 330_000);
