@@ -1,8 +1,11 @@
-import { startApp } from "@toolctrl/consumer-testkit/app-process";
+import { isServing } from "@toolctrl/consumer-testkit/app-process";
 import { openInstallation, type Installation } from "@toolctrl/consumer-testkit/installation";
 import { letLocksRunOut, untilForgotten } from "@toolctrl/consumer-testkit/locks";
 import { BULLMQ_BACKGROUND } from "@toolctrl/testkit/crash-run";
-import { crashAfterEachCall, type CrashPoint } from "@toolctrl/testkit/crash-suite";
+import { crashLanes } from "@toolctrl/testkit/crash-lanes";
+import type { CrashPoint } from "@toolctrl/testkit/crash-suite";
+import { storyOf, type LaneSuite } from "@toolctrl/testkit/lane-suite";
+import { spawnNode } from "@toolctrl/testkit/process";
 import { waitFor } from "@toolctrl/testkit/wait";
 import { expect } from "vitest";
 import { readEnv } from "../src/env.ts";
@@ -15,33 +18,31 @@ const JOB = "cleanup-by-test";
 /** Ends the maintenance after each call of one turn of outbox-done-retention. */
 export function crashCleanup(): Promise<CrashPoint[]> {
   const portOf = (name: string): number => Number(new URL(process.env[name] ?? "").port);
-  return crashAfterEachCall<Installation>(
-    {
-      async open() {
-        const installation = await openInstallation("redis");
-        await seedHistory(installation);
-        return installation;
-      },
-      async start(installation, points) {
-        const child = await startApp(installation, MAINTENANCE, points);
-        await waitFor(() => isScheduledOnce(installation), { what: "the schedule to be made" });
-        child.kill("SIGUSR2");
-        await child.waitForLine(/^crash points armed$/);
-        await installation.backend.addAll([{ queue: QUEUE, id: JOB, name: "cleanup.run", data: {} }]);
-        return child;
-      },
-      isDone,
-      recover,
-      check: expectClean,
-      close: (installation) => installation.close(),
-    },
-    {
-      ports: { [portOf("TESTKIT_POSTGRES_URL")]: "sql", [portOf("TESTKIT_REDIS_URL")]: "redis" },
-      ignore: BULLMQ_BACKGROUND,
-      arm: "signal",
-    },
-  );
+  return crashLanes({
+    start: (options) => spawnNode(MAINTENANCE.main, options),
+    story: () => storyOf(CLEANUP),
+    ports: { [portOf("TESTKIT_POSTGRES_URL")]: "sql", [portOf("TESTKIT_REDIS_URL")]: "redis" },
+    ignore: BULLMQ_BACKGROUND,
+  });
 }
+
+const CLEANUP: LaneSuite<Installation> = {
+  async open() {
+    const installation = await openInstallation("redis");
+    await seedHistory(installation);
+    return installation;
+  },
+  env: ({ appEnv }) => ({ ...appEnv, ...MAINTENANCE.env }),
+  isServing: async (installation) => (await isServing(installation, MAINTENANCE)) && (await isScheduledOnce(installation)),
+  async handOver({ backend }) {
+    await backend.addAll([{ queue: QUEUE, id: JOB, name: "cleanup.run", data: {} }]);
+  },
+  state: async (installation) => ((await isDone(installation)) ? "done" : "working"),
+  settle: untilForgotten,
+  recover,
+  check: expectClean,
+  close: (installation) => installation.close(),
+};
 
 async function isDone({ backend }: Installation): Promise<boolean> {
   return (await backend.find(QUEUE, JOB))?.state === "completed";
@@ -54,7 +55,6 @@ async function isScheduledOnce({ backend }: Installation): Promise<boolean> {
 }
 
 async function recover(installation: Installation): Promise<void> {
-  await untilForgotten(installation);
   await letLocksRunOut(installation);
   const running = startMaintenance(readEnv({ ...installation.appEnv, ...MAINTENANCE.env }), installation);
   try {

@@ -4,7 +4,8 @@ import type { QueueName } from "@toolctrl/foundation/queues";
 import { createQueueBackend } from "@toolctrl/queue/backend";
 import type { QueueBackend } from "@toolctrl/queue/port";
 import { BULLMQ_BACKGROUND } from "@toolctrl/testkit/crash-run";
-import { crashAfterEachCall, type CrashSuite } from "@toolctrl/testkit/crash-suite";
+import { crashLanes } from "@toolctrl/testkit/crash-lanes";
+import { storyOf, type LaneSuite } from "@toolctrl/testkit/lane-suite";
 import { spawnNode } from "@toolctrl/testkit/process";
 import { createRedisNamespace } from "@toolctrl/testkit/redis-server";
 import { createTestDatabase, type TestDatabase } from "@toolctrl/testkit/template-db";
@@ -53,28 +54,25 @@ async function open(kind: "redis" | "postgres"): Promise<World> {
   return { testDatabase, database, redis, backend };
 }
 
-const suiteOn = (kind: "redis" | "postgres"): CrashSuite<World> => ({
+const suiteOn = (kind: "redis" | "postgres"): LaneSuite<World> => ({
   open: () => open(kind),
-  async start({ testDatabase, redis }, points) {
-    const env = {
-      KIND: kind,
-      DATABASE_URL: testDatabase.url,
-      REDIS_URL: redis.url,
-      PREFIX: redis.prefix,
-      BATCH_SIZE: String(BATCH_SIZE),
-      APP,
-    };
-    return spawnNode(new URL("./one-tick.ts", import.meta.url), { nodeArgs: points.nodeArgs, env: { ...env, ...points.env } });
-  },
-  // It ends by itself.
-  isDone: () => Promise.resolve(false),
-  async recover({ database, backend }) {
+  env: ({ testDatabase, redis }) => ({
+    KIND: kind,
+    DATABASE_URL: testDatabase.url,
+    REDIS_URL: redis.url,
+    PREFIX: redis.prefix,
+    BATCH_SIZE: String(BATCH_SIZE),
+    APP,
+  }),
+  async settle({ database }) {
     await waitFor(
       async () =>
         (await database.pool.query(`SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name = $1`, [APP]))
           .rowCount === 0,
       { what: "the sessions of the dispatcher to end" },
     );
+  },
+  async recover({ database, backend }) {
     await letTimePass(database);
     const dispatcher = dispatcherOf(database, backend, { settings: { batchSize: BATCH_SIZE } });
     // A tick takes over no more claims than a batch holds.
@@ -148,7 +146,14 @@ describe("a dispatcher ended after any call of a tick: every event is handed off
   test.for(["redis", "postgres"] as const)("on %s (12 calls at least)", { timeout: 300_000 }, async (kind, { annotate }) => {
     const portOf = (name: string): number => Number(new URL(process.env[name] ?? "").port);
     const ports = { [portOf("TESTKIT_POSTGRES_URL")]: "sql", [portOf("TESTKIT_REDIS_URL")]: "redis" };
-    const points = await crashAfterEachCall(suiteOn(kind), { ports, ignore: BULLMQ_BACKGROUND });
+    const points = await crashLanes({
+      start: (options) => spawnNode(new URL("./one-tick.ts", import.meta.url), options),
+      story: () => storyOf(suiteOn(kind)),
+      ports,
+      ignore: BULLMQ_BACKGROUND,
+      // On Postgres the queue's connections are the database's.
+      lanes: kind === "postgres" ? 6 : 24,
+    });
     await annotate(`${points.length} crash points`);
     expect(points.length, `${points.length} crash points`).toBeGreaterThanOrEqual(12);
   });

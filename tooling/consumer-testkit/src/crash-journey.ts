@@ -1,8 +1,9 @@
 import type { Consumer } from "@toolctrl/consumer/define";
 import type { QueueName } from "@toolctrl/foundation/queues";
 import { BULLMQ_BACKGROUND } from "@toolctrl/testkit/crash-run";
-import { crashLanes, type CrashLanesOptions } from "@toolctrl/testkit/crash-lanes";
+import { crashLanes } from "@toolctrl/testkit/crash-lanes";
 import { crashAfterEachCall, type CrashPoint, type CrashSuite } from "@toolctrl/testkit/crash-suite";
+import { storyOf, type LaneSuite } from "@toolctrl/testkit/lane-suite";
 import { spawnNode } from "@toolctrl/testkit/process";
 import { waitFor } from "@toolctrl/testkit/wait";
 import { isServing, startApp, type App } from "./app-process.ts";
@@ -58,28 +59,27 @@ export function crashConsumers(journey: CrashJourney, steps: { step?: number; fi
     ...steps,
   };
   return journey.app.hostsLanes === true
-    ? crashLanes({ ...calls, start: (options) => spawnNode(journey.app.main, options), story: () => storyOf(journey) })
+    ? crashLanes({
+        ...calls,
+        start: (options) => spawnNode(journey.app.main, options),
+        story: () => storyOf(laneSuiteOf(journey)),
+        // On Postgres the queue's connections are the database's.
+        ...(journey.backend === "postgres" ? { lanes: 6 } : {}),
+      })
     : crashAfterEachCall<World>(suiteOf(journey), { ...calls, arm: "signal" });
 }
 
-function storyOf(journey: CrashJourney): ReturnType<CrashLanesOptions["story"]> {
-  let world: World | undefined;
-  const opened = (): World => {
-    if (world === undefined) throw new Error("expected the world to be open");
-    return world;
-  };
+function laneSuiteOf(journey: CrashJourney): LaneSuite<World> {
   return {
-    async open() {
-      world = await openWorld(journey);
-      return { ...world.installation.appEnv, ...journey.app.env };
-    },
-    isServing: () => isServing(opened().installation, journey.app),
-    handOver: () => handOver(opened(), journey),
-    state: async () => ((await isFinished(opened(), journey.crashing, journey.app.queues)) ? "done" : "working"),
-    settle: () => untilForgotten(opened().installation),
-    recover: () => recover(opened(), journey),
-    check: (run) => journey.check(opened().installation, opened().eventIds, run),
-    close: async () => world?.installation.close(),
+    open: () => openWorld(journey),
+    env: ({ installation }) => ({ ...installation.appEnv, ...journey.app.env }),
+    isServing: ({ installation }) => isServing(installation, journey.app),
+    handOver: (world) => handOver(world, journey),
+    state: async (world) => ((await isFinished(world, journey.crashing, journey.app.queues)) ? "done" : "working"),
+    settle: ({ installation }) => untilForgotten(installation),
+    recover: (world) => recover(world, journey),
+    check: ({ installation, eventIds }, run) => journey.check(installation, eventIds, run),
+    close: ({ installation }) => installation.close(),
   };
 }
 

@@ -5,11 +5,10 @@ import type { QueueBackend } from "@toolctrl/queue/port";
 import { createAlerts } from "@toolctrl/runtime/alerts";
 import { createLogger, type Logger } from "@toolctrl/runtime/logger";
 import { createMetrics, type Metrics } from "@toolctrl/runtime/metrics";
-import { runUntilSignal, type Closable, type Scope } from "@toolctrl/runtime/run";
-import { hostLanes } from "@toolctrl/testkit/lane-host";
 import type { WorkerEnv } from "@toolctrl/worker/env";
 import { openBackend, openDatabase, openStore } from "@toolctrl/worker/resources";
 import { receiverSettings } from "@toolctrl/worker/settings";
+import { runPart, type PartScope } from "./run-part.ts";
 
 export interface OneConsumerDeps {
   readonly database: Database;
@@ -17,7 +16,7 @@ export interface OneConsumerDeps {
   readonly backend: QueueBackend;
   readonly metrics: Metrics;
   readonly log: Logger;
-  readonly scope: Pick<Scope, "add">;
+  readonly scope: PartScope;
 }
 
 /** How an app reads its environment, and makes its consumers. */
@@ -35,21 +34,13 @@ const log = createLogger({ app: APP, level: "warn" });
  * channel to the process opens as many such consumers in it as it wants, each in a lane of its own. For the main file of a child process.
  */
 export function runOneConsumer<Env extends WorkerEnv>(app: OneConsumerOf<Env>): void {
-  if (process.send !== undefined) {
-    return hostLanes(async (env) => {
-      const scope = laneScope();
-      await openOneConsumer(app, env, scope);
-      return scope;
-    });
-  }
-  const graceMs = 10_000;
-  void runUntilSignal((scope) => openOneConsumer(app, process.env, scope), { graceMs, log });
+  runPart((source, scope) => openOneConsumer(app, source, scope), log);
 }
 
 async function openOneConsumer<Env extends WorkerEnv>(
   app: OneConsumerOf<Env>,
   { CONSUMER: name, ...source }: Readonly<Record<string, string | undefined>>,
-  scope: Pick<Scope, "add">,
+  scope: PartScope,
 ): Promise<void> {
   const env = app.readEnv(source);
   const receiver = receiverSettings(env);
@@ -64,18 +55,4 @@ async function openOneConsumer<Env extends WorkerEnv>(
     .filter((consumer) => consumer.name === name)
     .map((consumer) => ({ ...consumer, concurrency: 1 }));
   scope.add("consumers", startConsumers({ consumers, backend, pool, store, receiver, metrics, log, alerts }));
-}
-
-/** Closes what was added in reverse order, as a process does that is told to stop. */
-function laneScope(): Pick<Scope, "add"> & { close(): Promise<void> } {
-  const resources: Closable[] = [];
-  return {
-    add(_name, resource) {
-      resources.unshift(resource);
-      return resource;
-    },
-    async close() {
-      for (const resource of resources) await resource.close(10_000);
-    },
-  };
 }

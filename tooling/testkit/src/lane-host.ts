@@ -7,7 +7,7 @@ import type { FromLaneHost, LanePlan, ToLaneHost } from "./lane-messages.ts";
 
 /** What was opened in a lane. */
 export interface InLane {
-  /** Begins its work, where nothing else does; the calls count from here. */
+  /** Does its work, where it is not given it from outside; the calls count from here. */
   go?(): Promise<void>;
   close(): Promise<void>;
 }
@@ -51,7 +51,9 @@ export function hostLanes(open: (env: Readonly<Record<string, string>>) => Promi
     if (message.kind === "arm") {
       lane.armed = true;
       tell({ kind: "armed", lane: id });
-      return context.run(lane, () => inside.go?.());
+      if (inside.go === undefined) return;
+      await context.run(lane, inside.go);
+      return tell({ kind: "worked", lane: id });
     }
     await context.run(lane, () => inside.close());
     if (!lane.dead) tell({ kind: "closed", lane: id, calls: lane.calls });

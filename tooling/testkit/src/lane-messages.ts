@@ -9,6 +9,8 @@ export type FromLaneHost =
   | { readonly kind: "ready" }
   | { readonly kind: "opened"; readonly lane: number }
   | { readonly kind: "armed"; readonly lane: number }
+  /** What it had to do when it was told to go is done. */
+  | { readonly kind: "worked"; readonly lane: number }
   /** Closed, as a program is that is told to stop. */
   | { readonly kind: "closed"; readonly lane: number; readonly calls: readonly string[] }
   /** Cut off after the last of its calls. */

@@ -15,8 +15,11 @@ export interface LaneStory {
   handOver(): Promise<void>;
   /** What is waited for until it is not `working` any more; default: the work to be done. */
   readonly awaited?: string;
-  /** `done`: it is closed, as a program is that is told to stop. `held`: it is left as it is until the process is killed. */
-  state(): Promise<"working" | "done" | "held">;
+  /**
+   * `done`: it is closed, as a program is that is told to stop. `held`: it is left as it is until the process is killed. Without it, the
+   * program is done when it has done what it does by itself.
+   */
+  state?(): Promise<LaneState>;
   /** Waits until the servers and peers have seen the last of the killed process. */
   settle(): Promise<void>;
   /** What the product does by itself afterwards, time included. */
@@ -25,6 +28,8 @@ export interface LaneStory {
   check(run: { readonly crashed: boolean }): Promise<void>;
   close(): Promise<void>;
 }
+
+export type LaneState = "working" | "done" | "held";
 
 /** How a program ended. */
 export interface LaneLife {
@@ -83,7 +88,7 @@ async function live(host: LaneHost, story: LaneStory, lane: number, env: Readonl
   const end = await host.until(
     async () => {
       if (host.callsIfCrashed(lane) !== undefined) return "crashed";
-      const state = await story.state();
+      const state = story.state === undefined ? host.hasWorked(lane) && "done" : await story.state();
       return state === "working" ? undefined : state;
     },
     story.awaited ?? "the work to be done",

@@ -15,6 +15,8 @@ export interface LaneHost {
   lines(): readonly string[];
   open(lane: number, env: Readonly<Record<string, string>>, afterCall: number | undefined): Promise<void>;
   arm(lane: number): Promise<void>;
+  /** Whether it has done what it had to do when it was told to go. */
+  hasWorked(lane: number): boolean;
   /** The calls of the lane's whole life; undefined when it was cut off meanwhile. */
   close(lane: number): Promise<readonly string[] | undefined>;
   /** The calls of a lane that was cut off; undefined of one that was not. */
@@ -76,6 +78,7 @@ export function startLaneHost(options: LaneHostOptions): LaneHost {
       const end = await until(() => Promise.resolve(find("closed", lane) ?? find("crashed", lane)), "the program to end", TIMEOUT_MS);
       return end.kind === "closed" ? end.calls : undefined;
     },
+    hasWorked: (lane) => find("worked", lane) !== undefined,
     callsIfCrashed: (lane) => find("crashed", lane)?.calls,
     async kill() {
       child.kill("SIGKILL");

@@ -1,11 +1,12 @@
-import type { Database } from "@toolctrl/db/client";
+import { createDatabase, type Database } from "@toolctrl/db/client";
 import { createQueueBackend } from "@toolctrl/queue/backend";
 import type { QueueBackend } from "@toolctrl/queue/port";
-import { crashAfterEachCall } from "@toolctrl/testkit/crash-suite";
+import { crashLanes } from "@toolctrl/testkit/crash-lanes";
+import { storyOf, type LaneSuite } from "@toolctrl/testkit/lane-suite";
 import { spawnNode } from "@toolctrl/testkit/process";
 import { createRedisNamespace } from "@toolctrl/testkit/redis-server";
 import { createTestDatabase, type TestDatabase } from "@toolctrl/testkit/template-db";
-import { createDatabase } from "@toolctrl/db/client";
+import { waitFor } from "@toolctrl/testkit/wait";
 import { expect, test } from "vitest";
 import { createEffects } from "@toolctrl/db/after-save-effect";
 import { createRouter } from "@toolctrl/event-router/router";
@@ -25,23 +26,12 @@ interface World {
 
 test("a pull worker that dies after any of its calls: every effect and every hand-off is there once, a record's in order", async () => {
   const portOf = (name: string): number => Number(new URL(process.env[name] ?? "").port);
-  const points = await crashAfterEachCall<World>(
-    {
-      open: openWorld,
-      start: (world, { nodeArgs, env }) =>
-        Promise.resolve(spawnNode(new URL("./crash-process.ts", import.meta.url), { nodeArgs, env: { ...world.env, ...env } })),
-      // It ends by itself.
-      isDone: () => Promise.resolve(false),
-      recover,
-      check,
-      async close({ backend, database, test: { drop } }) {
-        await backend.close(1_000);
-        await database.close();
-        await drop();
-      },
-    },
-    { ports: { [portOf("TESTKIT_POSTGRES_URL")]: "sql", [portOf("TESTKIT_REDIS_URL")]: "redis" }, ignore: [/^redis: (info|client|ping)/i] },
-  );
+  const points = await crashLanes({
+    start: (options) => spawnNode(new URL("./crash-process.ts", import.meta.url), options),
+    story: () => storyOf(PULL_WORKER),
+    ports: { [portOf("TESTKIT_POSTGRES_URL")]: "sql", [portOf("TESTKIT_REDIS_URL")]: "redis" },
+    ignore: [/^redis: (info|client|ping)/i],
+  });
   const calls = points.map(({ call }) => call);
   for (const part of ["BEGIN", "SAVEPOINT", "ROLLBACK TO", "COMMIT", 'INSERT INTO "Mark"', 'INTO "OutboxReceipt"', "redis:"]) {
     expect(
@@ -50,6 +40,22 @@ test("a pull worker that dies after any of its calls: every effect and every han
     ).toBe(true);
   }
 }, 300_000);
+
+const PULL_WORKER: LaneSuite<World> = {
+  open: openWorld,
+  env: ({ env }) => env,
+  async settle({ database }) {
+    const sessions = `SELECT 1 FROM pg_stat_activity WHERE datname = current_database() AND application_name LIKE 'crash%'`;
+    await waitFor(async () => (await database.pool.query(sessions)).rowCount === 0, { what: "the sessions of the pull worker to end" });
+  },
+  recover,
+  check,
+  async close({ backend, database, test: { drop } }) {
+    await backend.close(1_000);
+    await database.close();
+    await drop();
+  },
+};
 
 async function openWorld(): Promise<World> {
   const database = await createTestDatabase();
@@ -63,7 +69,7 @@ async function openWorld(): Promise<World> {
     test: database,
     database: client,
     backend,
-    env: { CRASH_DATABASE_URL: database.url, CRASH_REDIS_URL: url, CRASH_PREFIX: prefix },
+    env: { DATABASE_URL: database.url, REDIS_URL: url, PREFIX: prefix },
   };
 }
 
