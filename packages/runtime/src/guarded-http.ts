@@ -157,7 +157,8 @@ function redirect(url: URL, status: number): CodedError {
 type Failure = { url: URL; deadlineMs: number; signal: AbortSignal; progress: { connected: boolean; status: number | null } };
 
 function toCodedError(error: unknown, { url, deadlineMs, signal, progress }: Failure): CodedError {
-  if (isCodedError(error)) return error;
+  // The reason of an abort may be a coded error too, but knows nothing of how far the request had come.
+  if (isCodedError(error) && error !== signal.reason) return error;
   const facts = { origin: url.origin, ...progress };
   if (signal.reason instanceof DOMException && signal.reason.name === "TimeoutError") {
     return new CodedError("HTTP.TIMEOUT", `expected ${url.origin} to finish within ${deadlineMs} ms, it did not`, {
