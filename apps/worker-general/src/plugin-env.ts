@@ -1,4 +1,6 @@
 import { integer, lessThan, optionalText, type EnvRule } from "@toolctrl/runtime/env";
+import { callPolicyFields } from "@toolctrl/worker/call-policy-fields";
+const plugin = callPolicyFields({ tries: "Tries per hook and subscription before it is dead", peer: "a plugin" });
 
 /** How plugins are called. */
 export const pluginEnv = {
@@ -7,19 +9,9 @@ export const pluginEnv = {
     accepts: "32 bytes in base64",
     about: "Encrypts the secrets of HTTP subscriptions at rest (openssl rand -base64 32); without it such hooks are dead, functions run",
   }),
-  PLUGIN_MAX_ATTEMPTS: integer({ min: 1, max: 20, fallback: 8, about: "Tries per hook and subscription before it is dead" }),
-  PLUGIN_BACKOFF_MS: integer({
-    min: 1,
-    max: 60 * 60 * 1000,
-    fallback: 5000,
-    about: "Wait (ms) before the second try at a plugin; doubles with each, up to an hour",
-  }),
-  PLUGIN_RETRY_AFTER_MAX_SECONDS: integer({
-    min: 0,
-    max: 24 * 60 * 60,
-    fallback: 3600,
-    about: "Most (s) that a plugin's Retry-After can ask for",
-  }),
+  PLUGIN_MAX_ATTEMPTS: plugin.maxAttempts,
+  PLUGIN_BACKOFF_MS: plugin.backoffMs,
+  PLUGIN_RETRY_AFTER_MAX_SECONDS: plugin.retryAfterMaxSeconds,
   PLUGIN_DEADLINE_MS: integer({
     min: 100,
     // A transaction that waits for longer than a minute is ended by the database.

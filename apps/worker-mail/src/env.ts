@@ -10,11 +10,14 @@ import {
   workerEnv,
   type EnvRule,
 } from "@toolctrl/runtime/env";
+import { callPolicyFields } from "@toolctrl/worker/call-policy-fields";
 import { workerShape } from "@toolctrl/worker/env";
 import { RETRY_HORIZON_RULE } from "@toolctrl/worker/settings";
 import { z } from "zod";
 
 const ADDRESS = /^[^\s@,;<>()"]{1,64}@[A-Za-z0-9.-]{1,253}$/;
+const endpoint = callPolicyFields({ tries: "Tries per endpoint before the delivery is dead", peer: "an endpoint" });
+const provider = callPolicyFields({ tries: "Tries at telling the provider before an event is dead", peer: "the provider" });
 
 /** Mail and webhooks: only this app has them. */
 export const mailEnv = {
@@ -47,19 +50,9 @@ export const mailEnv = {
     printable: false,
     about: "Encrypts the endpoints' secrets at rest (openssl rand -base64 32)",
   }),
-  WEBHOOK_MAX_ATTEMPTS: integer({ min: 1, max: 20, fallback: 8, about: "Tries per endpoint before the delivery is dead" }),
-  WEBHOOK_BACKOFF_MS: integer({
-    min: 1,
-    max: 60 * 60 * 1000,
-    fallback: 5000,
-    about: "Wait (ms) before the second try at an endpoint; doubles with each, up to an hour",
-  }),
-  WEBHOOK_RETRY_AFTER_MAX_SECONDS: integer({
-    min: 0,
-    max: 24 * 60 * 60,
-    fallback: 3600,
-    about: "Most (s) that an endpoint's Retry-After can ask for",
-  }),
+  WEBHOOK_MAX_ATTEMPTS: endpoint.maxAttempts,
+  WEBHOOK_BACKOFF_MS: endpoint.backoffMs,
+  WEBHOOK_RETRY_AFTER_MAX_SECONDS: endpoint.retryAfterMaxSeconds,
   WEBHOOK_DEADLINE_MS: integer({
     min: 100,
     max: 10 * 60 * 1000,
@@ -77,19 +70,9 @@ export const mailEnv = {
     accepts: "a token of printable characters",
     about: "What the provider knows us by (`Authorization: Bearer`); set if and only if `MARKETING_PROVIDER_URL` is",
   }),
-  MARKETING_MAX_ATTEMPTS: integer({ min: 1, max: 20, fallback: 8, about: "Tries at telling the provider before an event is dead" }),
-  MARKETING_BACKOFF_MS: integer({
-    min: 1,
-    max: 60 * 60 * 1000,
-    fallback: 5000,
-    about: "Wait (ms) before the second try at the provider; doubles with each, up to an hour",
-  }),
-  MARKETING_RETRY_AFTER_MAX_SECONDS: integer({
-    min: 0,
-    max: 24 * 60 * 60,
-    fallback: 3600,
-    about: "Most (s) that the provider's Retry-After can ask for",
-  }),
+  MARKETING_MAX_ATTEMPTS: provider.maxAttempts,
+  MARKETING_BACKOFF_MS: provider.backoffMs,
+  MARKETING_RETRY_AFTER_MAX_SECONDS: provider.retryAfterMaxSeconds,
   MARKETING_DEADLINE_MS: integer({
     min: 100,
     max: 10 * 60 * 1000,

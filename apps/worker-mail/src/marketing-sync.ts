@@ -1,8 +1,8 @@
 import type { Delivery, NamedConsumer } from "@toolctrl/consumer/define";
 import { concludeIntents, isFailure, isOpen, type CallDeps } from "@toolctrl/consumer/external-call";
+import { lockSnooze } from "@toolctrl/consumer/lock-snooze";
 import { listIntents, reopenIntent, type Intent } from "@toolctrl/consumer/intents";
 import { transaction } from "@toolctrl/db/client";
-import { errorCodeOf } from "@toolctrl/foundation/errors";
 import type { JobOutcome } from "@toolctrl/queue/port";
 import type { MarketingProvider } from "./marketing/contact-request.ts";
 import { keepContact } from "./marketing/keep-contact.ts";
@@ -13,9 +13,6 @@ export interface MarketingSyncDeps extends CallDeps {
   readonly provider: MarketingProvider | null;
   readonly concurrency: number;
 }
-
-const LOCK_NOT_AVAILABLE = "55P03";
-const SNOOZE_MS = 1000;
 
 /**
  * Keeps the marketing contact of an event's address, and tells the provider of it by an HTTP call of its own.
@@ -32,9 +29,9 @@ export function createMarketingSync(deps: MarketingSyncDeps): NamedConsumer<type
       try {
         return await syncContact(delivery, deps);
       } catch (error) {
-        if (errorCodeOf(error) !== LOCK_NOT_AVAILABLE) throw error;
-        // Somebody else held the contact: that says nothing about this event.
-        return { kind: "snooze", untilMs: Date.now() + SNOOZE_MS };
+        const snooze = lockSnooze(error);
+        if (snooze === null) throw error;
+        return snooze;
       }
     },
   };

@@ -1,6 +1,6 @@
 import type { Delivery, NamedConsumer } from "@toolctrl/consumer/define";
 import { concludeIntents, isFailure, isOpen, runBounded, type CallDeps } from "@toolctrl/consumer/external-call";
-import { insertIntents, listIntents, reopenIntent, type Intent } from "@toolctrl/consumer/intents";
+import { externalIdOf, insertIntents, listIntents, reopenIntent, type Intent } from "@toolctrl/consumer/intents";
 import { findSubscribedEndpoints, webhookBody } from "@toolctrl/domain/webhook-endpoints";
 import { CodedError } from "@toolctrl/foundation/errors";
 import { webhookMessageSchema } from "@toolctrl/foundation/events";
@@ -44,7 +44,7 @@ async function fanOut(delivery: Delivery, deps: WebhookDeliverDeps): Promise<Int
   const intents = await listIntents(deps.pool, key);
   if (intents.length === 0) {
     const targets = await findSubscribedEndpoints(deps.pool, { tenantId: delivery.tenantId, type: delivery.type });
-    await insertIntents(deps.pool, key, targets, webhookIdOf(delivery));
+    await insertIntents(deps.pool, key, targets, externalIdOf(delivery));
     return listIntents(deps.pool, key);
   }
   if (intents.some(isOpen) || !intents.some(failed)) return intents;
@@ -65,11 +65,6 @@ function failed(intent: Intent): boolean {
 
 function keyOf({ eventId, tenantId, effectEpoch }: Delivery) {
   return { eventId, tenantId, effectEpoch, consumer: WEBHOOK_DELIVER };
-}
-
-/** The same on every try and at every endpoint; another on a deliberate repeat. */
-function webhookIdOf({ eventId, effectEpoch }: Delivery): string {
-  return effectEpoch === 0 ? eventId : `${eventId}-${effectEpoch}`;
 }
 
 function bodyOf(delivery: Delivery): Buffer {

@@ -5,8 +5,8 @@ import type { DeliveredJob, JobOutcome } from "@toolctrl/queue/port";
 import { createIdempotencyStore } from "@toolctrl/shared-store";
 import type { Consumer, Delivery } from "./define.ts";
 import { loadPayload } from "./load-payload.ts";
-import { effectiveEpoch, parseJob } from "./parse-job.ts";
-import { receiptName } from "./receipt-name.ts";
+import { parseJob } from "./parse-job.ts";
+import { effectiveEpoch, receiptName } from "./receipt-name.ts";
 import type { ConsumerContext } from "./context.ts";
 
 /** How a delivery ended, for the log and the metric; a `duplicate` is a `done` whose handler did not run. */

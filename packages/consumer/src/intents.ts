@@ -1,5 +1,5 @@
 export { findIntent, insertIntent, insertIntents, listIntents } from "./intents/ensure-intent.ts";
-export type { Intent, IntentKey, IntentState } from "./intents/intent.ts";
+export { externalIdOf, type Intent, type IntentKey, type IntentState } from "./intents/intent.ts";
 export {
   abandonIntent,
   beginIntent,

@@ -13,9 +13,3 @@ export function parseJob(data: unknown): JobEnvelope {
     facts: { paths: parsed.error.issues.map((issue) => issue.path.join(".")) },
   });
 }
-
-/** The epoch a consumer's effect has in this delivery: only the replayed consumer repeats, the others stay in epoch 0. */
-export function effectiveEpoch(envelope: JobEnvelope, consumer: string): { effectEpoch: number; anyEpoch: boolean } {
-  const replayed = envelope.replayConsumer === consumer;
-  return { effectEpoch: replayed ? envelope.effectEpoch : 0, anyEpoch: !replayed };
-}

@@ -2,8 +2,8 @@ import { recordDead } from "@toolctrl/db/receipts";
 import { CodedError, errorCodeOf } from "@toolctrl/foundation/errors";
 import type { JobEnvelope } from "@toolctrl/foundation/envelope";
 import type { Consumer } from "./define.ts";
-import { effectiveEpoch, parseJob } from "./parse-job.ts";
-import { receiptName } from "./receipt-name.ts";
+import { parseJob } from "./parse-job.ts";
+import { effectiveEpoch, receiptName } from "./receipt-name.ts";
 import type { ConsumerContext } from "./context.ts";
 
 /** Writes down that a job will not run again by itself: receipt `dead`, what its consumer adds, metric, log, alert. Never throws. */

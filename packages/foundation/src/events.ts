@@ -8,7 +8,7 @@ import { pluginCapabilityUseSchema, pluginHookSchema } from "./events/plugins.ts
 import { searchDeleteSchema, searchUpsertSchema } from "./events/search.ts";
 import { ragDeleteSchema, ragUpsertSchema } from "./events/rag.ts";
 import type { JsonObject, JsonValue } from "./json.ts";
-import { listSchemaProblems } from "./schema-problems.ts";
+import { listSchemaProblems, problemLines } from "./schema-problems.ts";
 
 export { aiCostRecordedSchema } from "./events/ai-costs.ts";
 export { formSubmissionReceivedSchema, formSubmittedWebhookSchema } from "./events/forms.ts";
@@ -153,8 +153,8 @@ export function checkEventPayload(type: string, payload: unknown): { version: nu
   const parsed = definition.schema.safeParse(payload);
   if (!parsed.success) {
     const problems = listSchemaProblems(parsed.error);
-    const lines = problems.map(({ path, message }) => `  - ${path === "" ? "payload" : path}: ${message}`);
-    throw new CodedError("PUBLISH.PAYLOAD_SCHEMA", `expected the payload of ${type} to fit its schema, got:\n${lines.join("\n")}`, {
+    const lines = problemLines(problems, "payload");
+    throw new CodedError("PUBLISH.PAYLOAD_SCHEMA", `expected the payload of ${type} to fit its schema, got:\n${lines}`, {
       facts: { type, paths: problems.map(({ path }) => path) },
     });
   }

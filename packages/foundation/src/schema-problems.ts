@@ -11,6 +11,11 @@ export function listSchemaProblems(error: z.ZodError): SchemaProblem[] {
   return error.issues.flatMap(problemsOf);
 }
 
+/** Problems as the lines of a message; `whole` is what the input itself is called. */
+export function problemLines(problems: readonly SchemaProblem[], whole: string): string {
+  return problems.map(({ path, message }) => `  - ${path === "" ? whole : path}: ${message}`).join("\n");
+}
+
 function problemsOf(issue: z.core.$ZodIssue): SchemaProblem[] {
   if (issue.code === "unrecognized_keys")
     return issue.keys.map((key) => ({ path: [...issue.path, key].join("."), message: "unknown key" }));

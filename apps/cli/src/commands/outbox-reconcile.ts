@@ -10,7 +10,7 @@ import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { hintDrainers } from "../hint-drainers.ts";
 import type { Io } from "../io.ts";
 import { addAuditOptions, type AuditOptions } from "../options/action-options.ts";
-import { parseDurationMs, parseTime, type TimeOption } from "../options/parse-options.ts";
+import { momentOf, parseDurationMs, parseTime, type TimeOption } from "../options/parse-options.ts";
 import { count, formatTime } from "../output/format-values.ts";
 import { table } from "../output/table.ts";
 import { writeResult } from "../output/write-result.ts";
@@ -62,7 +62,7 @@ async function reconcile(
       { pool, router: createRouter(), routes: ROUTES, backend },
       {
         apply,
-        since: await momentOf(pool, options.since),
+        since: options.since === undefined ? null : momentOf(options.since, await databaseNow(pool)),
         olderThanMs: options.olderThan,
         actor: options.actor,
         reason: options.reason ?? null,
@@ -76,11 +76,6 @@ async function reconcile(
   } finally {
     interrupt.stop();
   }
-}
-
-async function momentOf(pool: Database["pool"], since: TimeOption | undefined): Promise<Date | null> {
-  if (since === undefined) return null;
-  return "at" in since ? since.at : new Date((await databaseNow(pool)).getTime() - since.agoMs);
 }
 
 function describe(io: Io, { looked, underWay, lost, interrupted }: ReconcileReport, apply: boolean): string {

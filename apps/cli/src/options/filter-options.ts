@@ -1,7 +1,7 @@
 import type { Command } from "commander";
 import { databaseNow, type EventFilter, type OutboxStatus } from "@toolctrl/outbox-drainer/actions";
 import type { Queryable } from "@toolctrl/db/sql";
-import { parseStatuses, parseTime, textOption, type TimeOption } from "./parse-options.ts";
+import { momentOf, parseStatuses, parseTime, textOption, type TimeOption } from "./parse-options.ts";
 
 export interface FilterOptions {
   readonly status?: OutboxStatus[];
@@ -44,7 +44,7 @@ export async function resolveFilter(
   settings: { statuses: readonly OutboxStatus[]; bounded: boolean },
 ): Promise<EventFilter> {
   const now = await databaseNow(db);
-  const at = (time: TimeOption): Date => ("at" in time ? time.at : new Date(now.getTime() - time.agoMs));
+  const at = (time: TimeOption): Date => momentOf(time, now);
   const to = options.to === undefined ? (settings.bounded ? now : undefined) : at(options.to);
   return {
     statuses: options.status ?? settings.statuses,

@@ -14,6 +14,11 @@ export function parseDurationMs(text: string): number {
 /** What --from and --to take: a moment, or how long ago (`2h`). The database's clock says what "ago" means. */
 export type TimeOption = { readonly at: Date } | { readonly agoMs: number };
 
+/** The moment a time option means, when it is `now` by the database's clock. */
+export function momentOf(time: TimeOption, now: Date): Date {
+  return "at" in time ? time.at : new Date(now.getTime() - time.agoMs);
+}
+
 const ISO = /^\d{4}-\d{2}-\d{2}(?:T\d{2}:\d{2}(?::\d{2}(?:\.\d{1,6})?)?(?:Z|[+-]\d{2}:?\d{2}))?$/;
 
 export function parseTime(text: string): TimeOption {

@@ -4,14 +4,11 @@ import type { Intent } from "@toolctrl/consumer/intents";
 import { outboxTransactionOf } from "@toolctrl/db/outbox";
 import type { Queryable } from "@toolctrl/db/sql";
 import { disablePluginSubscription, loadPluginTarget, openPluginSecrets } from "@toolctrl/domain/plugins";
-import { signWebhook, webhookBody } from "@toolctrl/domain/webhook-endpoints";
+import { signedRequest, webhookBody } from "@toolctrl/domain/webhook-endpoints";
 import { CodedError, isCodedError } from "@toolctrl/foundation/errors";
 import { hookPayload } from "./hook-payload.ts";
 import { PLUGIN_TERMS, type PluginInvokeDeps } from "./invocation.ts";
 import { settleInvocation } from "./settle-invocation.ts";
-
-/** Nothing in an answer's body is used; reading a little of it lets a plugin end its answer properly. */
-const MAX_RESPONSE_BYTES = 1024;
 
 /** One signed call of a subscription's URL, in the form of Standard Webhooks: whatever comes of it is written to its intent. */
 export function callEndpoint(delivery: Delivery, intent: Intent, deps: PluginInvokeDeps): Promise<void> {
@@ -40,10 +37,7 @@ async function requestOf(
   if (target.kind === "function") return { kind: "later", waitMs: 100 };
   const body = webhookBody({ type: delivery.type, createdAt: delivery.envelope.createdAt, data: hookPayload(delivery.payload) });
   try {
-    const secrets = openPluginSecrets(target, deps.secretsKey);
-    const signature = signWebhook({ id: externalId, timestampSeconds: Math.floor(Date.now() / 1000), body, secrets });
-    const headers = { "content-type": "application/json", "user-agent": "Toolctrl-Outbox/1", ...signature };
-    return { url: target.url, method: "POST", headers, body, maxResponseBytes: MAX_RESPONSE_BYTES };
+    return signedRequest({ url: target.url, id: externalId, body, secrets: openPluginSecrets(target, deps.secretsKey) });
   } catch (error) {
     if (isCodedError(error) && error.code === "PLUGIN.SECRET") return error;
     throw error;

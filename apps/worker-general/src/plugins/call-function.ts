@@ -2,7 +2,8 @@ import { randomUUID } from "node:crypto";
 import type { Delivery } from "@toolctrl/consumer/define";
 import { endOfTry, type Verdict } from "@toolctrl/consumer/external-call";
 import { beginIntent, endIntent, intentLost, settleIntentUncalled, type Intent, type IntentEnd } from "@toolctrl/consumer/intents";
-import { receiptName } from "@toolctrl/consumer/receipt-name";
+import { lockSnooze } from "@toolctrl/consumer/lock-snooze";
+import { receiptScopeOf } from "@toolctrl/consumer/receipt-name";
 import { transaction } from "@toolctrl/db/client";
 import { outboxTransactionOf } from "@toolctrl/db/outbox";
 import { withOutboxReceipt } from "@toolctrl/db/outbox-receiver";
@@ -16,9 +17,6 @@ import { runFunction } from "./run-function.ts";
 import { settleInvocation } from "./settle-invocation.ts";
 
 type FunctionTarget = Extract<PluginTarget, { kind: "function" }>;
-
-const LOCK_NOT_AVAILABLE = "55P03";
-const SNOOZE_MS = 1000;
 
 /**
  * One run of a plugin's function: what it writes, its receipt and its intent commit together, so it is there exactly once. What it throws rolls
@@ -41,10 +39,9 @@ export async function callFunction(
     await transaction(deps.pool, (tx) => attempt(tx, fn, { delivery, intent, target }, deps));
   } catch (error) {
     delivery.signal.throwIfAborted();
-    const code = errorCodeOf(error);
-    if (code === "RECEIVER.CLAIM_LOST") throw error;
-    // Somebody else held a lock for too long, which says nothing about this hook.
-    if (code === LOCK_NOT_AVAILABLE) return { kind: "snooze", untilMs: Date.now() + SNOOZE_MS };
+    if (errorCodeOf(error) === "RECEIVER.CLAIM_LOST") throw error;
+    const snooze = lockSnooze(error);
+    if (snooze !== null) return snooze;
     await settleFailure(delivery, intent, error, deps);
   }
   return null;
@@ -57,25 +54,18 @@ interface Invocation {
 }
 
 async function attempt(tx: Queryable, fn: PluginFunction, { delivery, intent, target }: Invocation, deps: PluginInvokeDeps): Promise<void> {
-  const { eventId, tenantId, effectEpoch, envelope } = delivery;
-  const scope = {
-    eventId,
-    tenantId,
-    effectEpoch,
-    consumer: receiptName(PLUGIN_INVOKE, envelope),
-    anyEpoch: envelope.replayConsumer !== PLUGIN_INVOKE,
-  };
+  const { eventId, tenantId, type } = delivery;
   const hook = {
     eventId,
     tenantId,
-    type: delivery.type,
+    type,
     payload: hookPayload(delivery.payload),
-    createdAt: envelope.createdAt,
+    createdAt: delivery.envelope.createdAt,
     pluginId: target.pluginId,
     subscriptionId: target.id,
   };
   // The receipt first: a rival delivery waits on its key until this transaction ends, and then finds it done.
-  await withOutboxReceipt(outboxTransactionOf(tx), scope, async () => {
+  await withOutboxReceipt(outboxTransactionOf(tx), receiptScopeOf(PLUGIN_INVOKE, delivery), async () => {
     await runFunction(tx, fn, hook, { idempotencyKey: intent.externalId, signal: delivery.signal, deadlineMs: deps.deadlineMs });
     await moveIntent(tx, intent, { state: "sent" });
     await settleInvocation(tx, delivery, { state: "sent" });

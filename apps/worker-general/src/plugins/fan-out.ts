@@ -1,10 +1,10 @@
 import type { Delivery } from "@toolctrl/consumer/define";
 import { isFailure, isOpen } from "@toolctrl/consumer/external-call";
-import { insertIntents, listIntents, type Intent } from "@toolctrl/consumer/intents";
+import { externalIdOf, insertIntents, listIntents, type Intent } from "@toolctrl/consumer/intents";
 import { transaction, type Database } from "@toolctrl/db/client";
 import type { Queryable } from "@toolctrl/db/sql";
 import { findSubscribedPlugins } from "@toolctrl/domain/plugins";
-import { externalIdOf, invocationKey, PLUGIN_TERMS, type InvocationKey } from "./invocation.ts";
+import { invocationKey, PLUGIN_TERMS, type InvocationKey } from "./invocation.ts";
 import { lockInvocations, sumUpInvocations, withdrawSum } from "./sum-up-invocations.ts";
 
 type FanOutDelivery = Pick<Delivery, "eventId" | "tenantId" | "type" | "envelope">;

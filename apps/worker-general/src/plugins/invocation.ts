@@ -1,5 +1,6 @@
 import type { Delivery } from "@toolctrl/consumer/define";
 import type { CallDeps, CallTerms } from "@toolctrl/consumer/external-call";
+import { effectiveEpoch } from "@toolctrl/consumer/receipt-name";
 import type { PluginFunctions } from "@toolctrl/domain/plugins";
 
 export const PLUGIN_FANOUT = "plugin-fanout";
@@ -28,11 +29,6 @@ export interface InvocationKey {
 }
 
 export function invocationKey({ eventId, tenantId, envelope }: Pick<Delivery, "eventId" | "tenantId" | "envelope">): InvocationKey {
-  const effectEpoch = envelope.replayConsumer === PLUGIN_INVOKE ? envelope.effectEpoch : 0;
+  const { effectEpoch } = effectiveEpoch(envelope, PLUGIN_INVOKE);
   return { eventId, tenantId, effectEpoch, consumer: PLUGIN_INVOKE };
-}
-
-/** The webhook-id or idempotency key of a hook: the same on every try, another on a deliberate repeat and for another subscription. */
-export function externalIdOf({ eventId, effectEpoch }: InvocationKey, target: string): string {
-  return effectEpoch === 0 ? `${eventId}-${target}` : `${eventId}-${target}-${effectEpoch}`;
 }

@@ -1,12 +1,12 @@
 import { randomUUID } from "node:crypto";
 import type { Subject } from "@toolctrl/consumer-testkit/exactly-one-effect";
 import { envelopeOf, type HandedOff, type Installation } from "@toolctrl/consumer-testkit/installation";
-import { insertIntents } from "@toolctrl/consumer/intents";
+import { externalIdOf, insertIntents } from "@toolctrl/consumer/intents";
 import { createReceiptAuthority } from "@toolctrl/db/receipts";
 import { createPluginSubscription } from "@toolctrl/domain/plugins";
 import { handedOnJobId } from "@toolctrl/queue/handed-on-jobs";
 import type { HttpPeer } from "@toolctrl/testkit/http-peer";
-import { externalIdOf, PLUGIN_FANOUT, PLUGIN_INVOKE } from "../../src/plugins/invocation.ts";
+import { PLUGIN_FANOUT, PLUGIN_INVOKE } from "../../src/plugins/invocation.ts";
 import { consumersOf, partOf } from "../app.ts";
 import { SECRETS_KEY } from "../plugin-support.ts";
 

@@ -1,5 +1,5 @@
 import type { Delivery } from "@toolctrl/consumer/define";
-import { insertIntent, listIntents, type Intent } from "@toolctrl/consumer/intents";
+import { externalIdOf, insertIntent, listIntents, type Intent } from "@toolctrl/consumer/intents";
 import type { Queryable } from "@toolctrl/db/sql";
 import { applyContactEvent, contactEventOf, lockContactOf } from "@toolctrl/domain/marketing";
 import { MARKETING_SYNC } from "./tell-provider.ts";
@@ -23,9 +23,4 @@ export async function keepContact(tx: Queryable, delivery: Delivery, { tells }: 
   await insertIntent(tx, { ...key, target: contact.id }, externalIdOf(delivery));
   const [intent] = await listIntents(tx, key);
   return intent ?? null;
-}
-
-/** The same on every try; another on a deliberate repeat. */
-function externalIdOf({ eventId, effectEpoch }: Delivery): string {
-  return effectEpoch === 0 ? eventId : `${eventId}-${effectEpoch}`;
 }

@@ -2,7 +2,7 @@ import type { Delivery } from "@toolctrl/consumer/define";
 import { callUnderIntent, type CallRequest, type CallTerms, type ExternalCall } from "@toolctrl/consumer/external-call";
 import type { Intent } from "@toolctrl/consumer/intents";
 import type { Queryable } from "@toolctrl/db/sql";
-import { disableWebhookEndpoint, loadWebhookTarget, openWebhookSecrets, signWebhook } from "@toolctrl/domain/webhook-endpoints";
+import { disableWebhookEndpoint, loadWebhookTarget, openWebhookSecrets, signedRequest } from "@toolctrl/domain/webhook-endpoints";
 import { CodedError } from "@toolctrl/foundation/errors";
 import type { WebhookDeliverDeps } from "../webhook-deliver.ts";
 
@@ -13,9 +13,6 @@ export const WEBHOOK_TERMS = {
   peer: "endpoint",
   codes: { gone: "WEBHOOK.GONE", rejected: "WEBHOOK.REJECTED", failed: "WEBHOOK.FAILED", unknown: "WEBHOOK.OUTCOME_UNKNOWN" },
 } as const satisfies CallTerms;
-
-/** Nothing in an answer's body is used; reading a little of it lets an endpoint end its answer properly. */
-const MAX_RESPONSE_BYTES = 1024;
 
 /** One try at one endpoint: whatever comes of it is written to its intent, and no other endpoint hears of it. */
 export function deliverToEndpoint(delivery: Delivery, intent: Intent, body: Buffer, deps: WebhookDeliverDeps): Promise<void> {
@@ -41,16 +38,12 @@ async function requestOf(
     const state = target === null ? "deleted" : "disabled";
     return new CodedError("WEBHOOK.GONE", `expected endpoint ${endpoint.id} to be enabled, it is ${state}`);
   }
-  let signature: Record<string, string>;
   try {
-    const secrets = openWebhookSecrets(target, deps.secretsKey);
-    signature = signWebhook({ id, timestampSeconds: Math.floor(Date.now() / 1000), body, secrets });
+    return signedRequest({ url: target.url, id, body, secrets: openWebhookSecrets(target, deps.secretsKey) });
   } catch (cause) {
     return new CodedError("WEBHOOK.SECRET", `expected the secrets of endpoint ${target.id} to open`, {
       facts: { endpointId: target.id },
       cause,
     });
   }
-  const headers = { "content-type": "application/json", "user-agent": "Toolctrl-Outbox/1", ...signature };
-  return { url: target.url, method: "POST", headers, body, maxResponseBytes: MAX_RESPONSE_BYTES };
 }

@@ -7,6 +7,15 @@ export interface IntentKey {
   readonly effectEpoch: number;
 }
 
+/**
+ * The id of an outside call as its other side sees it (webhook-id, idempotency key): the same on every try, another on a deliberate repeat.
+ * With a `target` each of an event's calls has one of its own; without, all of them share it.
+ */
+export function externalIdOf({ eventId, effectEpoch }: Pick<IntentKey, "eventId" | "effectEpoch">, target?: string): string {
+  const id = target === undefined ? eventId : `${eventId}-${target}`;
+  return effectEpoch === 0 ? id : `${id}-${effectEpoch}`;
+}
+
 export type IntentState = "pending" | "sending" | "sent" | "unknown" | "failed";
 
 /** An outside call that cannot be taken back, and how far it is. */

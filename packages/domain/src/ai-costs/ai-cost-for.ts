@@ -1,8 +1,8 @@
 import { CodedError } from "@toolctrl/foundation/errors";
 import { aiCostRecordedSchema } from "@toolctrl/foundation/events";
 import type { JsonValue } from "@toolctrl/foundation/json";
-import { listSchemaProblems } from "@toolctrl/foundation/schema-problems";
 import type { z } from "zod";
+import { parsePayload } from "../parse-payload.ts";
 
 export type AiCost = z.output<typeof aiCostRecordedSchema>;
 
@@ -15,10 +15,5 @@ export function aiCostFor(event: { eventId: string; type: string; payload: JsonV
   if (type !== "ai.cost.recorded") {
     throw new CodedError("RECEIVER.PAYLOAD", `expected ai.cost.recorded, got ${type}`, { facts: { eventId, paths: ["type"] } });
   }
-  const parsed = aiCostRecordedSchema.safeParse(event.payload);
-  if (parsed.success) return parsed.data;
-  const paths = listSchemaProblems(parsed.error).map(({ path }) => path);
-  throw new CodedError("RECEIVER.PAYLOAD", `expected the payload of ${type} to fit its schema, got others at: ${paths.join(", ")}`, {
-    facts: { eventId, paths },
-  });
+  return parsePayload(aiCostRecordedSchema, event);
 }

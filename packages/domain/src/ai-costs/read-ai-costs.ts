@@ -1,6 +1,6 @@
 import type { Queryable } from "@toolctrl/db/sql";
 import { CodedError } from "@toolctrl/foundation/errors";
-import { listSchemaProblems } from "@toolctrl/foundation/schema-problems";
+import { listSchemaProblems, problemLines } from "@toolctrl/foundation/schema-problems";
 import { z } from "zod";
 
 const DAY_MS = 86_400_000;
@@ -46,7 +46,7 @@ export async function readAiCosts(db: Queryable, range: AiCostRange): Promise<Ai
   const parsed = rangeSchema.safeParse(range);
   if (!parsed.success) {
     const problems = listSchemaProblems(parsed.error);
-    throw refused(problems.map(({ path, message }) => `\n  - ${path === "" ? "range" : path}: ${message}`).join(""), problems);
+    throw refused(`\n${problemLines(problems, "range")}`, problems);
   }
   const { tenantId, from, to, model } = parsed.data;
   const { rows } = await db.query(

@@ -1,7 +1,7 @@
 import { CodedError } from "@toolctrl/foundation/errors";
 import { ragDeleteSchema, ragUpsertSchema } from "@toolctrl/foundation/events";
 import type { JsonValue } from "@toolctrl/foundation/json";
-import { listSchemaProblems } from "@toolctrl/foundation/schema-problems";
+import { listSchemaProblems, problemLines } from "@toolctrl/foundation/schema-problems";
 import type { z } from "zod";
 
 export type RagUpsert = z.output<typeof ragUpsertSchema>;
@@ -29,8 +29,8 @@ function parse<T extends z.ZodType>(schema: T, event: { eventId: string; type: s
   const parsed = schema.safeParse(event.payload);
   if (parsed.success) return parsed.data;
   const problems = listSchemaProblems(parsed.error);
-  const lines = problems.map(({ path, message }) => `  - ${path === "" ? "payload" : path}: ${message}`);
-  throw new CodedError("RECEIVER.PAYLOAD", `expected the payload of ${event.type} to fit its schema, got:\n${lines.join("\n")}`, {
+  const lines = problemLines(problems, "payload");
+  throw new CodedError("RECEIVER.PAYLOAD", `expected the payload of ${event.type} to fit its schema, got:\n${lines}`, {
     facts: { eventId: event.eventId, paths: problems.map(({ path }) => path) },
   });
 }

@@ -1,5 +1,5 @@
 import { CodedError } from "@toolctrl/foundation/errors";
-import { listSchemaProblems } from "@toolctrl/foundation/schema-problems";
+import { listSchemaProblems, problemLines } from "@toolctrl/foundation/schema-problems";
 import { z } from "zod";
 
 const text = z.string().refine((value) => !value.includes("\u0000") && value.isWellFormed(), { error: "expected well-formed Unicode" });
@@ -24,8 +24,7 @@ export function checkSearchQuery(query: SearchQuery): z.output<typeof querySchem
   const parsed = querySchema.safeParse(query);
   if (parsed.success) return parsed.data;
   const problems = listSchemaProblems(parsed.error);
-  const lines = problems.map(({ path, message }) => `  - ${path === "" ? "query" : path}: ${message}`);
-  throw new CodedError("SEARCH.ARGUMENT", `expected a search that can be run, got:\n${lines.join("\n")}`, {
+  throw new CodedError("SEARCH.ARGUMENT", `expected a search that can be run, got:\n${problemLines(problems, "query")}`, {
     facts: { paths: problems.map(({ path }) => path) },
   });
 }

@@ -1,8 +1,8 @@
 import { CodedError } from "@toolctrl/foundation/errors";
 import { searchDeleteSchema, searchUpsertSchema } from "@toolctrl/foundation/events";
 import type { JsonValue } from "@toolctrl/foundation/json";
-import { listSchemaProblems } from "@toolctrl/foundation/schema-problems";
 import type { z } from "zod";
+import { parsePayload } from "../parse-payload.ts";
 
 /** What an event does to the document of a record. */
 export type SearchChange =
@@ -16,21 +16,12 @@ export type SearchChange =
 export function searchChangeFor(event: { eventId: string; type: string; payload: JsonValue }): SearchChange {
   switch (event.type) {
     case "search.index.upsert":
-      return { kind: "upsert", ...parse(searchUpsertSchema, event) };
+      return { kind: "upsert", ...parsePayload(searchUpsertSchema, event) };
     case "search.index.delete":
-      return { kind: "delete", ...parse(searchDeleteSchema, event) };
+      return { kind: "delete", ...parsePayload(searchDeleteSchema, event) };
     default:
       throw new CodedError("RECEIVER.PAYLOAD", `expected search.index.upsert or search.index.delete, got ${event.type}`, {
         facts: { eventId: event.eventId, paths: ["type"] },
       });
   }
-}
-
-function parse<Schema extends z.ZodType>(schema: Schema, event: { eventId: string; type: string; payload: JsonValue }): z.output<Schema> {
-  const parsed = schema.safeParse(event.payload);
-  if (parsed.success) return parsed.data;
-  const paths = listSchemaProblems(parsed.error).map(({ path }) => path);
-  throw new CodedError("RECEIVER.PAYLOAD", `expected the payload of ${event.type} to fit its schema, got others at: ${paths.join(", ")}`, {
-    facts: { eventId: event.eventId, paths },
-  });
 }
