@@ -2,18 +2,16 @@ import { createTestDatabase } from "@toolctrl/testkit/template-db";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import { violatedConstraint } from "../src/client.ts";
+import { NOW, OTHER, UUID, type ConstraintCase, type Row } from "./constraint-rows.ts";
 import { rejection } from "./support.ts";
+import { WORKFLOW_CASES, WORKFLOW_PARENTS, WORKFLOW_ROWS, WORKFLOW_STATES } from "./workflow-constraints.ts";
 
-const UUID = "0190a0a0-0000-7000-8000-000000000001";
-/** Of what the good rows refer to. */
-const OTHER = "0190a0a0-0000-7000-8000-000000000002";
-const NOW = "2030-01-01T00:00:00Z";
 const HASH = "a".repeat(64);
 
 const cost = { tenantId: "t", model: "m", currency: "EUR", amount: "1", inputTokens: 0, outputTokens: 0 };
 
 /** A row that each table accepts; a case changes some columns of it. */
-const GOOD_ROWS: Record<string, Record<string, unknown>> = {
+const GOOD_ROWS: Record<string, Row> = {
   OutboxEvent: { id: UUID, tenantId: "t", eventType: "a.b.c", payload: {} },
   OutboxReceipt: { eventId: UUID, consumer: "c", tenantId: "t", outcome: "done" },
   OutboxIntent: { id: UUID, eventId: UUID, tenantId: "t", consumer: "c", externalId: "x" },
@@ -41,18 +39,18 @@ const GOOD_ROWS: Record<string, Record<string, unknown>> = {
   PluginSubscription: { id: UUID, tenantId: "t", pluginId: "p", kind: "function", functionName: "f" },
   PluginQuota: { tenantId: "t", pluginId: "p", capability: "c", perMonth: 0 },
   PluginUsage: { tenantId: "t", pluginId: "p", capability: "c", period: "2030-01", used: 1 },
+  ...WORKFLOW_ROWS,
 };
 
 const claimed = { status: "PROCESSING", lockedUntil: NOW, lockToken: UUID, claimMode: "batch" };
 const consented = { consent: "granted", consentAt: NOW, consentSource: "form", consentPosition: 1 };
 const done = { status: "DONE", processedAt: NOW, blocksLine: false };
 
-/** Table, constraint, and the columns that break it. */
-const CASES: Array<[table: string, constraint: string, changes: Record<string, unknown>]> = [
+const CASES: ConstraintCase[] = [
   ["OutboxEvent", "OutboxEvent_tenantId_check", { tenantId: "" }],
   ["OutboxEvent", "OutboxEvent_eventType_check", { eventType: "" }],
   ["OutboxEvent", "OutboxEvent_version_check", { version: 0 }],
-  ...["attempts", "retries", "crashes", "generation", "effectEpoch", "depth"].map((column): [string, string, Record<string, unknown>] => [
+  ...["attempts", "retries", "crashes", "generation", "effectEpoch", "depth"].map((column): ConstraintCase => [
     "OutboxEvent",
     "OutboxEvent_counters_check",
     { [column]: -1 },
@@ -143,14 +141,16 @@ const CASES: Array<[table: string, constraint: string, changes: Record<string, u
   ["AiCostEntry", "AiCostEntry_model_check", { model: "" }],
   ["AiCostEntry", "AiCostEntry_currency_check", { currency: "eur" }],
   ["AiCostEntry", "AiCostEntry_amount_check", { amount: "NaN" }],
-  ...["inputTokens", "outputTokens", "effectEpoch"].map((column): [string, string, Record<string, unknown>] => [
+  ...["inputTokens", "outputTokens", "effectEpoch"].map((column): ConstraintCase => [
     "AiCostEntry",
     "AiCostEntry_counters_check",
     { [column]: -1 },
   ]),
-  ...[{ entries: 0 }, { repeats: -1 }, { repeats: 2 }, { inputTokens: -1 }, { outputTokens: -1 }].map(
-    (changes): [string, string, Record<string, unknown>] => ["AiCostDay", "AiCostDay_counters_check", changes],
-  ),
+  ...[{ entries: 0 }, { repeats: -1 }, { repeats: 2 }, { inputTokens: -1 }, { outputTokens: -1 }].map((changes): ConstraintCase => [
+    "AiCostDay",
+    "AiCostDay_counters_check",
+    changes,
+  ]),
   ["Form", "Form_tenantId_check", { tenantId: "" }],
   ["Form", "Form_fields_check", { fields: "{}" }],
   ["Form", "Form_routes_check", { routes: "{}" }],
@@ -186,6 +186,7 @@ const CASES: Array<[table: string, constraint: string, changes: Record<string, u
   ["PluginQuota", "PluginQuota_perMonth_check", { perMonth: -1 }],
   ["PluginUsage", "PluginUsage_period_check", { period: "2030-13" }],
   ["PluginUsage", "PluginUsage_used_check", { used: 0 }],
+  ...WORKFLOW_CASES,
 ];
 
 /** What no row can break while the trigger fills it in; it has a test of its own. */
@@ -208,7 +209,8 @@ beforeAll(async () => {
      INSERT INTO "Lead" ("id", "tenantId", "name") VALUES ('${OTHER}', 't', 'o');
      INSERT INTO "RagDocument" ("tenantId", "collection", "recordId", "eventId", "appliedPosition")
      VALUES ('t', 'article', 'other', '${UUID}', 1);
-     INSERT INTO "Form" ("id", "tenantId", "name", "fields", "routes") VALUES ('${OTHER}', 't', 'o', '[]', '[]')`,
+     INSERT INTO "Form" ("id", "tenantId", "name", "fields", "routes") VALUES ('${OTHER}', 't', 'o', '[]', '[]');
+     ${WORKFLOW_PARENTS}`,
   );
 });
 
@@ -218,7 +220,7 @@ afterAll(async () => {
 });
 
 /** Whether the table takes the row; it is not kept. */
-async function accepts(table: string, row: Record<string, unknown>): Promise<boolean> {
+async function accepts(table: string, row: Row): Promise<boolean> {
   await client.query("BEGIN");
   try {
     return (await insert(table, row)).rowCount === 1;
@@ -227,7 +229,7 @@ async function accepts(table: string, row: Record<string, unknown>): Promise<boo
   }
 }
 
-function insert(table: string, row: Record<string, unknown>): Promise<pg.QueryResult> {
+function insert(table: string, row: Row): Promise<pg.QueryResult> {
   const columns = Object.keys(row).map((column) => `"${column}"`);
   const places = columns.map((_, index) => `$${index + 1}`);
   return client.query(`INSERT INTO "${table}" (${columns.join(", ")}) VALUES (${places.join(", ")})`, Object.values(row));
@@ -241,16 +243,19 @@ test.each(Object.entries(GOOD_ROWS))("%s accepts a good row", async (table, row)
   expect(await accepts(table, row)).toBe(true);
 });
 
-test.each([
-  {},
-  claimed,
-  { ...claimed, claimMode: "solo" },
-  done,
-  { status: "CANCELLED", blocksLine: false },
-  { status: "FAILED", lastErrorCode: "X" },
-  { status: "FAILED", lastErrorCode: "X", blocksLine: false },
-])("OutboxEvent accepts the state %j", async (changes) => {
-  expect(await accepts("OutboxEvent", { ...GOOD_ROWS["OutboxEvent"], ...changes })).toBe(true);
+const STATES: Array<[table: string, changes: Row]> = [
+  ["OutboxEvent", {}],
+  ["OutboxEvent", claimed],
+  ["OutboxEvent", { ...claimed, claimMode: "solo" }],
+  ["OutboxEvent", done],
+  ["OutboxEvent", { status: "CANCELLED", blocksLine: false }],
+  ["OutboxEvent", { status: "FAILED", lastErrorCode: "X" }],
+  ["OutboxEvent", { status: "FAILED", lastErrorCode: "X", blocksLine: false }],
+  ...WORKFLOW_STATES,
+];
+
+test.each(STATES)("%s accepts the state %j", async (table, changes) => {
+  expect(await accepts(table, { ...GOOD_ROWS[table], ...changes })).toBe(true);
 });
 
 test("every CHECK constraint of the schema has a case here", async () => {

@@ -1,9 +1,10 @@
 import { createTestDatabase } from "@toolctrl/testkit/template-db";
 import pg from "pg";
 import { afterAll, beforeAll, expect, test } from "vitest";
+import { ID, TENANT, UUID } from "./seed-sql.ts";
+import { WORKFLOW_FILL, WORKFLOW_QUERIES } from "./workflow-indexes.ts";
 
 const NOW = "(SELECT clock_timestamp())";
-const ID = "00000000-0000-0000-0000-000000000007";
 
 /** The index, and the query that its comment names, in the form in which the code runs it. */
 const QUERIES: Array<[index: string, sql: string]> = [
@@ -141,10 +142,9 @@ const QUERIES: Array<[index: string, sql: string]> = [
     `SELECT "id" FROM "MarketingContact" WHERE "tenantId" = 'tenant-7' AND "emailKey" = 'a7@x.example' FOR UPDATE`,
   ],
   ["PluginSubscription_tenantId_idx", `SELECT "id" FROM "PluginSubscription" WHERE "tenantId" = 'tenant-7' AND "enabled"`],
+  ...WORKFLOW_QUERIES,
 ];
 
-const UUID = `lpad(to_hex(n), 32, '0')::uuid`;
-const TENANT = `'tenant-' || n % 50`;
 const FILL = `
 INSERT INTO "OutboxEvent" ("id", "tenantId", "eventType", "payload", "dispatchKey", "status", "blocksLine", "processedAt",
   "lastErrorCode", "lockedUntil", "lockToken", "claimMode")
@@ -201,7 +201,7 @@ INSERT INTO "OpportunityNote" ("id", "opportunityId", "body") SELECT ${UUID}, ${
 INSERT INTO "MarketingContact" ("id", "tenantId", "email", "emailKey")
 SELECT ${UUID}, ${TENANT}, 'a', 'a' || n || '@x.example' FROM generate_series(1, 3000) n;
 INSERT INTO "PluginSubscription" ("id", "tenantId", "pluginId", "kind", "functionName")
-SELECT ${UUID}, ${TENANT}, 'p', 'function', 'f' FROM generate_series(1, 3000) n;
+SELECT ${UUID}, ${TENANT}, 'p', 'function', 'f' FROM generate_series(1, 3000) n;${WORKFLOW_FILL};
 VACUUM ANALYZE`;
 
 let client: pg.Client;
