@@ -38,6 +38,7 @@ CREATE TABLE "WorkflowVersion" (
 );
 
 -- "retryEpoch" goes up when a person has the run repeat from a step. "depth" counts the events that led to it: a loop ends by it.
+-- "streamUntil": the web process that executes the run itself holds it until then.
 CREATE TABLE "WorkflowExecution" (
   "id"             UUID           NOT NULL,
   "tenantId"       TEXT           NOT NULL,
@@ -53,6 +54,7 @@ CREATE TABLE "WorkflowExecution" (
   "correlationId"  TEXT,
   "reasonCode"     TEXT,
   "reason"         TEXT,
+  "streamUntil"    TIMESTAMPTZ(6),
   "createdAt"      TIMESTAMPTZ(6) NOT NULL DEFAULT clock_timestamp(),
   "startedAt"      TIMESTAMPTZ(6),
   "finishedAt"     TIMESTAMPTZ(6),
