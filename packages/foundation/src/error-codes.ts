@@ -145,6 +145,39 @@ export const ERROR_CODES = {
     retry: true,
     fix: "Check that RAG_EMBEDDINGS_URL is an endpoint that speaks OpenAI's POST /v1/embeddings; it is asked again with backoff.",
   },
+  "WORKFLOW.DEFINITION": { retry: false, fix: "Correct the workflow's definition at each named path." },
+  "WORKFLOW.ARGUMENT": { retry: false, fix: "Correct the named argument." },
+  "WORKFLOW.NOT_FOUND": { retry: false, fix: "Check the id and its tenant: there is no such workflow, execution or step." },
+  "WORKFLOW.EXPRESSION": {
+    retry: false,
+    fix: "Correct the named expression: it does not parse, asks for what is not there, gives another type, or exceeds its limits.",
+  },
+  "WORKFLOW.TEMPLATE": { retry: false, fix: "Correct the named template: it does not parse or render, or exceeds its limits." },
+  "WORKFLOW.LOOP_STOPPED": {
+    retry: false,
+    fix: "Give the loop a way out, or the trigger a condition that what the workflow itself does no longer fits.",
+  },
+  "WORKFLOW.UNSUPPORTED_BLOCK": {
+    retry: false,
+    fix: "Run the workflow with the hybrid or the http executor, or take the named block out of it.",
+  },
+  "WORKFLOW.INPUT_ANSWERED": { retry: false, fix: "Nothing to do: the question has its answer, and the first one counts." },
+  "WORKFLOW.INPUT_EXPIRED": { retry: false, fix: "The time to answer is over; start the workflow again if the answer still matters." },
+  "WORKFLOW.INPUT_INVALID": { retry: false, fix: "Show the person the fields that are named, and let them answer again." },
+  "WORKFLOW.NOT_LIVE": { retry: false, fix: "Set the workflow live, then start it again." },
+  "WORKFLOW.STATE": { retry: false, fix: "Read the execution again: in its present status it does not take this call." },
+  "WORKFLOW.STEP_FAILED": {
+    retry: false,
+    fix: "Read the error of the named step, mend its cause, then retry the execution from that step.",
+  },
+  "WORKFLOW.HTTP_STATUS": {
+    retry: true,
+    fix: "Correct the request, or name the status in successStatuses; the step is tried again while it has attempts left.",
+  },
+  "WORKFLOW.BRIDGE": {
+    retry: true,
+    fix: "Check that the web app's bridge answers and has the same secret; the step is tried again with backoff.",
+  },
   "CLI.ARGUMENT": { retry: false, fix: "Run the command with --help." },
 } as const satisfies Record<`${string}.${string}`, { retry: boolean; fix: string }>;
 

@@ -7,6 +7,7 @@ import { marketingLeadSyncSchema, marketingLeadUnsubscribeSchema, marketingLeadU
 import { pluginCapabilityUseSchema, pluginHookSchema } from "./events/plugins.ts";
 import { searchDeleteSchema, searchUpsertSchema } from "./events/search.ts";
 import { ragDeleteSchema, ragUpsertSchema } from "./events/rag.ts";
+import { workflowContinueRequestedSchema, workflowExecutionRequestedSchema, workflowTriggerEventSchema } from "./events/workflows.ts";
 import type { JsonObject, JsonValue } from "./json.ts";
 import { listSchemaProblems, problemLines } from "./schema-problems.ts";
 
@@ -16,6 +17,7 @@ export { marketingLeadSyncSchema, marketingLeadUnsubscribeSchema, marketingLeadU
 export { pluginCapabilityUseSchema, pluginHookSchema, pluginNameSchema } from "./events/plugins.ts";
 export { searchDeleteSchema, searchUpsertSchema } from "./events/search.ts";
 export { ragDeleteSchema, ragUpsertSchema } from "./events/rag.ts";
+export { workflowContinueRequestedSchema, workflowExecutionRequestedSchema, workflowTriggerEventSchema } from "./events/workflows.ts";
 
 const address = z.string().min(3).max(320);
 
@@ -94,6 +96,9 @@ export interface OutboxEventPayloads {
   "plugin.capability-use.recorded": z.input<typeof pluginCapabilityUseSchema>;
   "rag.index.upsert": z.input<typeof ragUpsertSchema>;
   "rag.index.delete": z.input<typeof ragDeleteSchema>;
+  "workflow.trigger.event": z.input<typeof workflowTriggerEventSchema>;
+  "workflow.execution.requested": z.input<typeof workflowExecutionRequestedSchema>;
+  "workflow.execution.continue.requested": z.input<typeof workflowContinueRequestedSchema>;
 }
 
 /** The payload a publisher must give for event type `T`. */
@@ -178,3 +183,6 @@ registerOutboxEvent("plugin.hook.fired", { schema: pluginHookSchema, tenantVisib
 registerOutboxEvent("plugin.capability-use.recorded", { schema: pluginCapabilityUseSchema, tenantVisible: true });
 registerOutboxEvent("rag.index.upsert", { schema: ragUpsertSchema, pii: ["text", "title", "metadata"] });
 registerOutboxEvent("rag.index.delete", { schema: ragDeleteSchema });
+registerOutboxEvent("workflow.trigger.event", { schema: workflowTriggerEventSchema, pii: ["data"] });
+registerOutboxEvent("workflow.execution.requested", { schema: workflowExecutionRequestedSchema });
+registerOutboxEvent("workflow.execution.continue.requested", { schema: workflowContinueRequestedSchema });
