@@ -3,4 +3,5 @@ export { callUnderIntent } from "./external-call/call-under-intent.ts";
 export { endOfTry } from "./external-call/end-of-try.ts";
 export { concludeIntents, isFailure, isOpen } from "./external-call/conclude-intents.ts";
 export type { CallDeps, CallPolicy, CallRequest, CallTerms, ExternalCall, Uncalled, Verdict } from "./external-call/external-call.ts";
+export { judgeAnswer, judgeError } from "./external-call/judge-answer.ts";
 export { runBounded } from "./external-call/run-bounded.ts";

@@ -23,16 +23,12 @@ export const CONSUMERS = {
 export type ConsumerName = keyof typeof CONSUMERS;
 export const CONSUMER_NAMES = Object.keys(CONSUMERS) as ConsumerName[];
 
-/** Consumers that have a route and a name, and no code yet: their jobs wait. */
-export type PlannedConsumer = "workflow-trigger";
-
 type QueuesOf<Group extends QueueGroup> = { [Q in QueueName]: (typeof QUEUES)[Q] extends Group ? Q : never }[QueueName];
 
 /** The consumers that are after-save effects. */
 export type EffectName = { [N in ConsumerName]: (typeof CONSUMERS)[N] extends "database" ? N : never }[ConsumerName];
 
 /** The consumers that the worker app of a group has to run. */
-export type ConsumerOf<Group extends QueueGroup> = Exclude<
-  { [N in ConsumerName]: (typeof CONSUMERS)[N] extends QueuesOf<Group> ? N : never }[ConsumerName],
-  PlannedConsumer
->;
+export type ConsumerOf<Group extends QueueGroup> = {
+  [N in ConsumerName]: (typeof CONSUMERS)[N] extends QueuesOf<Group> ? N : never;
+}[ConsumerName];

@@ -166,6 +166,7 @@ export const ERROR_CODES = {
   "WORKFLOW.INPUT_INVALID": { retry: false, fix: "Show the person the fields that are named, and let them answer again." },
   "WORKFLOW.NOT_LIVE": { retry: false, fix: "Set the workflow live, then start it again." },
   "WORKFLOW.STATE": { retry: false, fix: "Read the execution again: in its present status it does not take this call." },
+  "WORKFLOW.STREAM_LOST": { retry: false, fix: "Start the workflow again, or retry its execution from the step it came to; a run that has to survive is started without a stream." },
   "WORKFLOW.STEP_FAILED": {
     retry: false,
     fix: "Read the error of the named step, mend its cause, then retry the execution from that step.",
@@ -178,6 +179,22 @@ export const ERROR_CODES = {
     retry: true,
     fix: "Check that the web app's bridge answers and has the same secret; the step is tried again with backoff.",
   },
+  "WORKFLOW.CREDENTIAL": {
+    retry: false,
+    fix: "Give the web app the WORKFLOW_CREDENTIALS_KEY that the credential was stored with, or store the credential again.",
+  },
+  "WORKFLOW.CREDENTIAL_NAME": { retry: false, fix: "Choose another name: the tenant has a credential of this one." },
+  "WORKFLOW.STREAM_STOPPED": {
+    retry: false,
+    fix: "Retry the execution from its last step; start one that is to outlive the web process without a stream.",
+  },
+  "API.ARGUMENT": { retry: false, fix: "Correct the request at each named path." },
+  "API.KEY": { retry: false, fix: "Send `Authorization: Bearer tck_...` with a key of the tenant that is not revoked." },
+  "API.NOT_FOUND": { retry: false, fix: "Check the method and the path of the request; docs/guides/workflow-api.md has them." },
+  "API.TOO_LARGE": { retry: false, fix: "Send a body of at most 1 MiB." },
+  "API.TOO_MANY_STREAMS": { retry: true, fix: "Wait until a stream has ended, or start the run without one." },
+  "API.UNAVAILABLE": { retry: true, fix: "Send the same request again in a moment; /readyz of the web app says what is away." },
+  "API.FAILED": { retry: false, fix: "Find the request in the log of the web app: its line has the cause." },
   "CLI.ARGUMENT": { retry: false, fix: "Run the command with --help." },
 } as const satisfies Record<`${string}.${string}`, { retry: boolean; fix: string }>;
 

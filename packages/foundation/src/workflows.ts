@@ -19,7 +19,7 @@ export {
   type TerminalStatus,
 } from "./workflows/execution.ts";
 export { graphOf, type WorkflowGraph } from "./workflows/graph.ts";
-export type { InputField } from "./workflows/input-fields.ts";
+export { type InputField, inputFieldsSchema } from "./workflows/input-fields.ts";
 export { type InputValue, inputValueSchema } from "./workflows/input-value.ts";
 export { type NodeOf, type NodeRetry, retryOf, type WorkflowNode } from "./workflows/nodes.ts";
 export type { WorkflowTrigger } from "./workflows/triggers.ts";

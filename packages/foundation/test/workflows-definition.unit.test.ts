@@ -164,7 +164,6 @@ describe("triggers", () => {
     [{ type: "row", table: "task", on: ["created"], condition: "x".repeat(2001) }, "trigger.condition"],
     [{ type: "form", formId: "7" }, "trigger.formId"],
     [{ type: "event", eventType: "billing" }, "trigger.eventType"],
-    [{ type: "event", eventType: "billing.invoice" }, "trigger.eventType"],
     [{ type: "event", eventType: "." }, "trigger.eventType"],
     [{ type: "event", eventType: "billing..invoice." }, "trigger.eventType"],
     [{ type: "event", eventType: "Billing." }, "trigger.eventType"],

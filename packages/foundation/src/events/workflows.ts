@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isEventType } from "../event-type.ts";
+import { isApplicationEventType } from "../event-type.ts";
 
 /** Something happened that workflows may wait for. */
 export const workflowTriggerEventSchema = z
@@ -7,8 +7,8 @@ export const workflowTriggerEventSchema = z
     source: z.enum(["row", "form", "event"]).describe("Which kind of trigger it is for: `row`, `form` or `event`"),
     eventType: z
       .string()
-      .refine(isEventType, { error: "expected an event type" })
-      .describe("What happened, for example `record.task.created`"),
+      .refine(isApplicationEventType, { error: "expected the type of an application event, like row.created" })
+      .describe("What happened, for example `row.created`"),
     object: z.string().min(1).max(200).optional().describe("The kind of record it happened to"),
     recordId: z.string().min(1).max(200).optional().describe("Which record"),
     data: z.record(z.string(), z.json()).describe("What conditions and templates see of it"),
@@ -25,9 +25,9 @@ export const workflowContinueRequestedSchema = z
   .strictObject({
     executionId: z.uuid().describe("The execution"),
     reason: z
-      .enum(["input", "expiry", "retry", "retry-from", "yield"])
+      .enum(["input", "expiry", "retry", "retry-from", "stream"])
       .describe(
-        "`input`: somebody answered. `expiry`: nobody did in time. `retry`: a step is due again. `retry-from`: somebody runs it again from a step. `yield`: it made room for others",
+        "`input`: somebody answered. `expiry`: nobody did in time. `retry`: a step is due again. `retry-from`: somebody runs it again from a step. `stream`: its process may be gone",
       ),
     stepId: z.uuid().optional().describe("The step it is about"),
   })

@@ -1,5 +1,5 @@
 import { z } from "zod";
-import { isEventType } from "../event-type.ts";
+import { isApplicationEventType } from "../event-type.ts";
 import { inputFieldsSchema } from "./input-fields.ts";
 import { unknownKind } from "./suggest.ts";
 import { celSchema, tableSchema } from "./texts.ts";
@@ -9,7 +9,7 @@ export const TRIGGER_TYPES = ["manual", "row", "form", "event"] as const;
 export const ROW_TRIGGER_CHANGES = ["created", "updated", "deleted"] as const;
 
 const eventTypeOrPrefix = z.string().refine(isEventTypeOrPrefix, {
-  error: "expected an event type like billing.invoice.paid, or the beginning of one that ends in a dot, like billing.",
+  error: "expected the type of an application event like invoice.paid, or the beginning of one that ends in a dot, like invoice.",
 });
 
 /** What starts a workflow. */
@@ -44,7 +44,6 @@ export const triggerSchema = z.discriminatedUnion(
 export type WorkflowTrigger = z.output<typeof triggerSchema>;
 
 function isEventTypeOrPrefix(text: string): boolean {
-  if (!text.endsWith(".")) return isEventType(text);
-  // A prefix is what becomes an event type when segments follow.
-  return isEventType(`${text}a.a`);
+  // A prefix is what becomes a type when another segment follows.
+  return isApplicationEventType(text.endsWith(".") ? `${text}a` : text);
 }

@@ -1,0 +1,21 @@
+import type { Queryable } from "@toolctrl/db/sql";
+import { CodedError } from "@toolctrl/foundation/errors";
+import { isTerminal } from "@toolctrl/foundation/workflows";
+import { finishExecution } from "../runner/finish-execution.ts";
+import type { ExecutionKey } from "./execution.ts";
+import { lockExecution } from "./lock-execution.ts";
+
+/**
+ * Ends a run where it is: no further step runs, its questions close. A call that is on its way is not taken back.
+ * @throws CodedError `WORKFLOW.NOT_FOUND`; `WORKFLOW.STATE` when it has ended
+ */
+export async function cancelExecution(tx: Queryable, key: ExecutionKey): Promise<void> {
+  const execution = await lockExecution(tx, key);
+  if (isTerminal(execution.status)) {
+    const { id, status } = execution;
+    throw new CodedError("WORKFLOW.STATE", `expected a run that has not ended, got ${id} ${status}`, {
+      facts: { executionId: id, status },
+    });
+  }
+  await finishExecution(tx, execution, { status: "cancelled" });
+}

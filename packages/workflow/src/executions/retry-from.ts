@@ -1,0 +1,40 @@
+import type { Queryable } from "@toolctrl/db/sql";
+import { insertSteps } from "../runner/write-steps.ts";
+import { publishContinue } from "../runner/publish-continue.ts";
+import { holdRun } from "../runner/take-turn.ts";
+import type { ExecutionKey } from "./execution.ts";
+import { planRetry } from "./plan-retry.ts";
+
+/**
+ * Has an ended run repeat a step and all that follow from it, in a new epoch: "a finished step never runs again" holds within each. The rows of
+ * what is repeated stay, no longer current.
+ * @param nodeId the step; its latest turn is repeated
+ * @throws CodedError `WORKFLOW.NOT_FOUND`; `WORKFLOW.STATE` while the run has not ended; `WORKFLOW.ARGUMENT` when it never came to that step
+ */
+export async function retryFrom(
+  tx: Queryable,
+  key: ExecutionKey & { readonly nodeId: string },
+): Promise<{ retryEpoch: number; repeated: number }> {
+  const { execution, graph, steps } = await holdRun(tx, key);
+  const { id } = execution;
+  const { from: step, replaced } = planRetry(execution, { graph, steps, nodeId: key.nodeId });
+  const retryEpoch = execution.retryEpoch + 1;
+  await tx.query(`UPDATE "WorkflowStep" SET "current" = false WHERE "id" = ANY ($1::uuid[])`, [replaced.map(({ id: stepId }) => stepId)]);
+  await tx.query(
+    `UPDATE "WorkflowExecution" SET "status" = 'running', "retryEpoch" = $2, "reasonCode" = NULL, "reason" = NULL, "finishedAt" = NULL,
+       "updatedAt" = clock_timestamp() WHERE "id" = $1::uuid`,
+    [id, retryEpoch],
+  );
+  await insertSteps(tx, { id, retryEpoch }, [{ nodeId: step.nodeId, iteration: step.iteration, status: "ready" }]);
+  await reopenCancelled(tx, id);
+  await publishContinue(tx, execution, { reason: "retry-from" });
+  return { retryEpoch, repeated: replaced.length };
+}
+
+/** What was still open beside the failed step, and ended with the run, goes on with it; a question is asked anew. */
+async function reopenCancelled(tx: Queryable, executionId: string): Promise<void> {
+  await tx.query(
+    `UPDATE "WorkflowStep" SET "status" = 'ready', "finishedAt" = NULL WHERE "executionId" = $1::uuid AND "current" AND "status" = 'cancelled'`,
+    [executionId],
+  );
+}

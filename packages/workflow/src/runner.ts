@@ -1,0 +1,3 @@
+/** Runs runs, step by step. */
+export type { CredentialSource, RunnerDeps } from "./runner/deps.ts";
+export { runExecution, type RunEnd, type RunOptions } from "./runner/run-execution.ts";

@@ -1,0 +1,13 @@
+import { isCodedError } from "@toolctrl/foundation/errors";
+
+/** Data the database refuses, and constraints: SQLSTATE classes 22 and 23. */
+const REFUSED = /^2[23]/;
+
+/**
+ * Whether an error is the step's own, so that it counts against its tries: what a block says of its input, or the database of its data. A
+ * lock, a lost connection or a bug is not: the delivery is tried again, and the step with it.
+ */
+export function isStepFailure(error: unknown): boolean {
+  if (isCodedError(error)) return !/^(?:DB|QUEUE|STORE|RECEIVER)\./.test(error.code);
+  return error instanceof Error && "code" in error && typeof error.code === "string" && error.code.length === 5 && REFUSED.test(error.code);
+}
