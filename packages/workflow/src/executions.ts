@@ -15,5 +15,5 @@ export {
 } from "./executions/read-execution.ts";
 export { retryFrom } from "./executions/retry-from.ts";
 export type { RunRequest } from "./executions/start-run.ts";
-export type { Submission } from "./executions/submit-input.ts";
+export { submitInput, type Submission } from "./executions/submit-input.ts";
 export { endLostStream } from "./executions/stream-run.ts";

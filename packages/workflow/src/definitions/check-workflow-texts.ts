@@ -1,4 +1,4 @@
-import { CodedError, isCodedError } from "@toolctrl/foundation/errors";
+import { assertNever, CodedError, isCodedError } from "@toolctrl/foundation/errors";
 import type { JsonValue } from "@toolctrl/foundation/json";
 import { problemLines, type SchemaProblem } from "@toolctrl/foundation/schema-problems";
 import type { WorkflowDefinition, WorkflowNode } from "@toolctrl/foundation/workflows";
@@ -38,7 +38,8 @@ function problemsOfNode(node: WorkflowNode, path: string): SchemaProblem[] {
   ];
 }
 
-function textsOf({ block, config }: WorkflowNode): Texts {
+function textsOf(node: WorkflowNode): Texts {
+  const { block, config } = node;
   const none: Texts = { conditions: {}, templates: {} };
   switch (block) {
     case "if":
@@ -63,6 +64,8 @@ function textsOf({ block, config }: WorkflowNode): Texts {
       return { ...none, templates: { id: config.id, data: config.data } };
     case "rowDelete":
       return { ...none, templates: { id: config.id } };
+    default:
+      return assertNever(node);
   }
 }
 

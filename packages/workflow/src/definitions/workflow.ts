@@ -1,3 +1,4 @@
+import { assertNever } from "@toolctrl/foundation/errors";
 import type { WorkflowDefinition } from "@toolctrl/foundation/workflows";
 
 export interface WorkflowKey {
@@ -34,5 +35,7 @@ export function triggerKeyOf({ trigger }: Pick<WorkflowDefinition, "trigger">): 
       return trigger.formId;
     case "event":
       return trigger.eventType;
+    default:
+      return assertNever(trigger);
   }
 }

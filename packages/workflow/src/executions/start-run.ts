@@ -54,7 +54,7 @@ export async function startRun(
 function checkInput({ trigger }: WorkflowDefinition, input: JsonObject): JsonObject {
   if (trigger.type !== "manual") return input;
   const parsed = inputValueSchema({ fields: trigger.input ?? [] }).safeParse(input);
-  if (parsed.success) return parsed.data as JsonObject;
+  if (parsed.success) return parsed.data;
   const problems = listSchemaProblems(parsed.error);
   throw new CodedError(
     "WORKFLOW.INPUT_INVALID",

@@ -51,7 +51,7 @@ async function findInput(tx: Queryable, tenantId: string, inputId: string): Prom
 
 function checkValue(fields: JsonValue, value: JsonObject): JsonObject {
   const parsed = inputValueSchema({ fields: inputFieldsSchema.parse(fields) }).safeParse(value);
-  if (parsed.success) return parsed.data as JsonObject;
+  if (parsed.success) return parsed.data;
   const problems = listSchemaProblems(parsed.error);
   throw new CodedError("WORKFLOW.INPUT_INVALID", `expected an answer that fits its fields, got:\n${problemLines(problems, "answer")}`, {
     facts: { problems },

@@ -1,0 +1,66 @@
+import { expect, test } from "vitest";
+import { createWorkflow, listWorkflows, loadDefinition, readWorkflow, updateWorkflow } from "../src/definitions.ts";
+import { manual, note, openBench, TENANT } from "./support.ts";
+
+test("a definition whose conditions or templates cannot be read is refused with the path of each, and nothing is written", async () => {
+  const bench = await openBench();
+  const definition = manual(
+    [
+      { id: "if", block: "if", config: { condition: "trigger. ==" } },
+      { id: "mail", block: "email", config: { to: "ann@example.test", subject: "{{ unclosed", text: "{% nothing %}" } },
+      { id: "row", block: "rowCreate", config: { table: "task", data: { deep: { text: "{{ a | no_such_filter }}" } } } },
+    ],
+    [
+      { from: "if", branch: "then", to: "mail" },
+      { from: "if", branch: "else", to: null },
+      { from: "mail", to: "row" },
+      { from: "row", to: null },
+    ],
+  );
+  const refused = await createWorkflow(bench.database.pool, { tenantId: TENANT, definition }).catch((error: unknown) => error);
+  expect(refused).toMatchObject({ code: "WORKFLOW.DEFINITION" });
+  const { problems } = (refused as { facts: { problems: Array<{ path: string }> } }).facts;
+  expect(problems.map(({ path }) => path)).toEqual([
+    "nodes.0.config.condition",
+    "nodes.1.config.subject",
+    "nodes.1.config.text",
+    "nodes.2.config.data.deep.text",
+  ]);
+  expect(await listWorkflows(bench.database.pool, { tenantId: TENANT })).toEqual([]);
+});
+
+test("each change is a version of its own, and the old ones stay as they were", async () => {
+  const bench = await openBench();
+  const { pool } = bench.database;
+  const { id: workflowId } = await createWorkflow(pool, { tenantId: TENANT, definition: manual([note("one")]) });
+  const key = { tenantId: TENANT, workflowId };
+  expect(await updateWorkflow(pool, key, { ...manual([note("two")]), name: "renamed" })).toMatchObject({ version: 2, name: "renamed" });
+  expect(await readWorkflow(pool, key)).toMatchObject({ version: 2, name: "renamed", live: false });
+  expect((await loadDefinition(pool, { workflowId, version: 1 })).definition.start).toBe("one");
+  expect((await loadDefinition(pool, { workflowId, version: 2 })).definition.start).toBe("two");
+  await expect(loadDefinition(pool, { workflowId, version: 3 })).rejects.toMatchObject({ code: "WORKFLOW.NOT_FOUND" });
+  await expect(updateWorkflow(pool, { ...key, tenantId: "other" }, manual([note("x")]))).rejects.toMatchObject({
+    code: "WORKFLOW.NOT_FOUND",
+  });
+});
+
+test("a run is started once per key of the caller, and not at all while the workflow is off or its input does not fit", async () => {
+  const bench = await openBench();
+  const definition = {
+    ...manual([note("one")]),
+    trigger: { type: "manual" as const, input: [{ name: "seats", label: "Seats", type: "number" as const }] },
+  };
+  const workflowId = await bench.add(definition);
+  const request = { tenantId: TENANT, workflowId, startedBy: "api" as const, requestKey: "k", input: { seats: 3 } };
+  const runs = await Promise.all([bench.service.run(request), bench.service.run(request), bench.service.run(request)]);
+  expect(new Set(runs.map(({ execution }) => execution.id)).size).toBe(1);
+  expect(runs.filter(({ duplicate }) => !duplicate)).toHaveLength(1);
+  expect(await bench.events("workflow.execution.requested")).toHaveLength(1);
+  expect(await bench.count(`FROM "WorkflowStep"`)).toBe(0);
+  await expect(bench.service.run({ ...request, requestKey: undefined, input: { seats: "three" } })).rejects.toMatchObject({
+    code: "WORKFLOW.INPUT_INVALID",
+    message: expect.stringContaining("seats"),
+  });
+  const { id: off } = await createWorkflow(bench.database.pool, { tenantId: TENANT, definition });
+  await expect(bench.service.run({ ...request, workflowId: off })).rejects.toMatchObject({ code: "WORKFLOW.NOT_LIVE" });
+});
