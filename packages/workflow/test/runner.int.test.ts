@@ -179,6 +179,30 @@ test("a run told to repeat from a step repeats it and what follows, in a new epo
   await expect(bench.service.retryFrom({ ...key, nodeId: "nowhere" })).rejects.toMatchObject({ code: "WORKFLOW.ARGUMENT" });
 });
 
+test("what was open beside the step that failed goes on with the repeat: its question is open again, and the join runs once", async () => {
+  let fail = true;
+  const bench = await openBench(() => ({ status: fail ? 400 : 200 }));
+  const call = { id: "call", block: "httpRequest" as const, config: { method: "POST" as const, url: `${bench.http.url}/` } };
+  const edges = [
+    { from: "start", to: "ask" },
+    { from: "start", to: "call" },
+    { from: "ask", to: "join" },
+    { from: "call", to: "join" },
+    { from: "join", to: null },
+  ];
+  const key = await bench.start(await bench.add(manual([note("start"), ask("ask"), call, note("join")], edges)));
+  expect(await bench.run(key)).toEqual({ kind: "ended", status: "error" });
+  const inputId = (await bench.view(key)).inputs[0]?.id ?? "";
+  const submission = { tenantId: TENANT, inputId, value: { answer: "yes" }, answeredBy: "ann" };
+  await expect(bench.service.continue(submission)).rejects.toMatchObject({ code: "WORKFLOW.INPUT_ANSWERED" });
+  fail = false;
+  await bench.service.retryFrom({ ...key, nodeId: "call" });
+  expect(await bench.run(key)).toEqual({ kind: "waiting" });
+  await bench.service.continue(submission);
+  expect(await bench.run(key)).toEqual({ kind: "ended", status: "success" });
+  expect(await notesOf(bench)).toEqual({ join: 1, start: 1 });
+});
+
 test("a cancelled run runs no further step, and its questions close", async () => {
   const bench = await openBench();
   const key = await bench.start(await bench.add(manual([ask("ask"), note("after")])));

@@ -31,10 +31,19 @@ export async function retryFrom(
   return { retryEpoch, repeated: replaced.length };
 }
 
-/** What was still open beside the failed step, and ended with the run, goes on with it; a question is asked anew. */
+/**
+ * What was still open beside the failed step, and ended with the run, goes on with it, in the epoch it was in: a call whose answer was lost
+ * keeps its key, and a question that was asked is open again.
+ */
 async function reopenCancelled(tx: Queryable, executionId: string): Promise<void> {
-  await tx.query(
-    `UPDATE "WorkflowStep" SET "status" = 'ready', "finishedAt" = NULL WHERE "executionId" = $1::uuid AND "current" AND "status" = 'cancelled'`,
+  const { rows } = await tx.query<{ stepId: string }>(
+    `UPDATE "WorkflowInput" SET "status" = 'open' WHERE "status" = 'cancelled' AND "stepId" IN
+       (SELECT "id" FROM "WorkflowStep" WHERE "executionId" = $1::uuid AND "current" AND "status" = 'cancelled') RETURNING "stepId"`,
     [executionId],
+  );
+  await tx.query(
+    `UPDATE "WorkflowStep" SET "status" = CASE WHEN "id" = ANY ($2::uuid[]) THEN 'waiting' ELSE 'ready' END, "finishedAt" = NULL
+     WHERE "executionId" = $1::uuid AND "current" AND "status" = 'cancelled'`,
+    [executionId, rows.map(({ stepId }) => stepId)],
   );
 }
