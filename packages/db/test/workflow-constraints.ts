@@ -17,6 +17,7 @@ export const WORKFLOW_ROWS: Record<string, Row> = {
   WorkflowCredential: { id: UUID, tenantId: "t", name: "n", header: "h", secret: {} },
   BridgeNonce: { nonce: "n", expiresAt: NOW },
   ApplicationEvent: { id: UUID, tenantId: "t", type: "t", object: "o", recordId: "1", source: "request", data: {} },
+  ApiKey: { id: UUID, tenantId: "t", name: "n", hash: "a".repeat(64) },
 };
 
 const ended = { finishedAt: NOW };
@@ -91,6 +92,9 @@ export const WORKFLOW_CASES: ConstraintCase[] = [
   ...casesOf("WorkflowCredential", "tenantId", [{ tenantId: "" }]),
   ...casesOf("ApplicationEvent", "tenantId", [{ tenantId: "" }]),
   ...casesOf("ApplicationEvent", "source", [{ source: "other" }]),
+  ...casesOf("ApiKey", "tenantId", [{ tenantId: "" }]),
+  ...casesOf("ApiKey", "name", [{ name: "" }]),
+  ...casesOf("ApiKey", "hash", [{ hash: "short" }]),
 ];
 
 /** Every state that the tables have, and a row of it. */
@@ -110,4 +114,5 @@ export const WORKFLOW_STATES: Array<[table: string, changes: Row]> = [
   ["WorkflowInput", { ...answered, answeredBy: "p" }],
   ...["expired", "cancelled"].map((status): [string, Row] => ["WorkflowInput", { status }]),
   ...["workflow", "system"].map((source): [string, Row] => ["ApplicationEvent", { source }]),
+  ["ApiKey", { revokedAt: NOW }],
 ];

@@ -40,6 +40,7 @@ export const WORKFLOW_QUERIES: Array<[index: string, sql: string]> = [
     "ApplicationEvent_record_idx",
     `SELECT "id" FROM "ApplicationEvent" WHERE "tenantId" = 'tenant-7' AND "object" = 'Lead' AND "recordId" = '7' ORDER BY "id" DESC LIMIT 20`,
   ],
+  ["ApiKey_hash_key", `SELECT "id" FROM "ApiKey" WHERE "hash" = lpad('7', 64, '0') AND "revokedAt" IS NULL`],
 ];
 
 /** Enough rows that the planner takes the indexes; few nonces have expired, as it is when they are forgotten often. */
@@ -59,4 +60,5 @@ INSERT INTO "WorkflowCredential" ("id", "tenantId", "name", "header", "secret")
 SELECT ${UUID}, ${TENANT}, 'name ' || n, 'h', '{}' FROM generate_series(1, 3000) n;
 INSERT INTO "BridgeNonce" SELECT 'n' || n, now() + n * interval '1 second' FROM generate_series(-50, 3000) n;
 INSERT INTO "ApplicationEvent" ("id", "tenantId", "type", "object", "recordId", "source", "data")
-SELECT ${UUID}, ${TENANT}, 'saved', 'Lead', (n % 30)::text, 'request', '{}' FROM generate_series(1, 3000) n`;
+SELECT ${UUID}, ${TENANT}, 'saved', 'Lead', (n % 30)::text, 'request', '{}' FROM generate_series(1, 3000) n;
+INSERT INTO "ApiKey" ("id", "tenantId", "name", "hash") SELECT ${UUID}, ${TENANT}, 'k', lpad(n::text, 64, '0') FROM generate_series(1, 3000) n`;

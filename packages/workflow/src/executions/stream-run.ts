@@ -38,7 +38,7 @@ export async function stopStream(pool: Database["pool"], key: ExecutionKey, why:
   await transaction(pool, async (tx) => {
     const execution = await lockExecution(tx, key);
     const error = new CodedError("WORKFLOW.STREAM_STOPPED", `expected run ${execution.id} to end in its stream, got it stopped: ${why}`, {
-      facts: key,
+      facts: { ...key },
     });
     if (execution.finishedAt === null) await finishExecution(tx, execution, { status: "error", error });
     await releaseStream(tx, key);

@@ -187,3 +187,19 @@ CREATE TABLE "ApplicationEvent" (
 );
 CREATE INDEX "ApplicationEvent_record_idx" ON "ApplicationEvent" ("tenantId", "object", "recordId", "id");
 COMMENT ON INDEX "ApplicationEvent_record_idx" IS 'product: what happened to a record, WHERE tenantId = $1 AND object = $2 AND recordId = $3 ORDER BY id DESC';
+
+-- What a tenant's programs are known by. "hash" is the SHA-256 of the key in hex: the key itself is kept nowhere.
+CREATE TABLE "ApiKey" (
+  "id"        UUID           NOT NULL,
+  "tenantId"  TEXT           NOT NULL,
+  "name"      TEXT           NOT NULL,
+  "hash"      TEXT           NOT NULL,
+  "createdAt" TIMESTAMPTZ(6) NOT NULL DEFAULT clock_timestamp(),
+  "revokedAt" TIMESTAMPTZ(6),
+  CONSTRAINT "ApiKey_pkey" PRIMARY KEY ("id"),
+  CONSTRAINT "ApiKey_tenantId_check" CHECK ("tenantId" <> ''),
+  CONSTRAINT "ApiKey_name_check" CHECK ("name" <> ''),
+  CONSTRAINT "ApiKey_hash_check" CHECK (length("hash") = 64)
+);
+CREATE UNIQUE INDEX "ApiKey_hash_key" ON "ApiKey" ("hash");
+COMMENT ON INDEX "ApiKey_hash_key" IS 'web: whose key a request has, WHERE hash = $1 AND revokedAt IS NULL';
