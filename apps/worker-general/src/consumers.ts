@@ -14,8 +14,10 @@ import { createPluginFanoutConsumer } from "./consumers/create-plugin-fanout-con
 import { createPluginInvokeConsumer } from "./consumers/create-plugin-invoke-consumer.ts";
 import { createRagConsumer } from "./consumers/create-rag-consumer.ts";
 import { createSearchConsumer } from "./consumers/create-search-consumer.ts";
+import { createWorkflowConsumer } from "./consumers/create-workflow-consumer.ts";
 import type { WorkerGeneralEnv } from "./env.ts";
 import { openEmbeddings } from "./open-embeddings.ts";
+import { openExecutor } from "./open-executor.ts";
 
 export interface ConsumerDeps {
   readonly pool: Database["pool"];
@@ -53,5 +55,6 @@ export function createConsumers(env: WorkerGeneralEnv, deps: ConsumerDeps): Cons
       maxRetryAfterMs: env.PLUGIN_RETRY_AFTER_MAX_SECONDS * 1000,
     }),
     "plugin-capability-count": createPluginCapabilityConsumer(deps),
+    "workflow-trigger": createWorkflowConsumer({ ...deps, ...openExecutor(env, deps), concurrency: env.WORKFLOW_CONCURRENCY }),
   };
 }

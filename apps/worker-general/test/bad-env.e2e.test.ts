@@ -60,3 +60,32 @@ test.each([
   expect(child.stderr()).not.toMatch(/^\s+at |\.ts:\d|node:internal|hunter2/m);
   expect(child.stdout()).toBe("");
 });
+
+const GOOD = { DATABASE_URL: "postgres://localhost/x", QUEUE_BACKEND: "postgres" };
+const BRIDGE = { WORKFLOW_BRIDGE_URL: "https://web.test", WORKFLOW_BRIDGE_SECRET: "s".repeat(32) };
+
+test.each<[string, Record<string, string>, string]>([
+  ["of production that does not say who runs workflows", { NODE_ENV: "production" }, "WORKFLOW_EXECUTOR: expected native, http, hybrid"],
+  [
+    "of the http executor without the web app's address",
+    { ...BRIDGE, WORKFLOW_EXECUTOR: "http", WORKFLOW_BRIDGE_URL: "" },
+    "WORKFLOW_BRIDGE_URL: expected a value",
+  ],
+  [
+    "of the hybrid executor without a secret",
+    { ...BRIDGE, WORKFLOW_EXECUTOR: "hybrid", WORKFLOW_BRIDGE_SECRET: "" },
+    "WORKFLOW_BRIDGE_SECRET: expected a value",
+  ],
+  ["with an executor that there is not", { WORKFLOW_EXECUTOR: "remote" }, "WORKFLOW_EXECUTOR: expected one of native, http, hybrid"],
+  [
+    "with a secret that is too short",
+    { ...BRIDGE, WORKFLOW_EXECUTOR: "http", WORKFLOW_BRIDGE_SECRET: "hunter2" },
+    "WORKFLOW_BRIDGE_SECRET: expected 32 to 200 characters",
+  ],
+])("worker-general refuses an environment %s, and names the setting", async (_, env, problem) => {
+  const child = spawnNode(new URL("../src/main.ts", import.meta.url), { env: { ...GOOD, ...env } });
+  expect(await child.waitForExit()).toEqual({ code: 1, signal: null });
+  expect(child.stderr()).toContain(`  - ${problem}`);
+  expect(child.stderr().match(/^ {2}- /gm)).toHaveLength(1);
+  expect(child.stderr()).not.toContain("hunter2");
+});

@@ -42,7 +42,7 @@ export interface IntentRow {
 export interface StartOptions {
   readonly env?: Record<string, string>;
   readonly backend?: Pick<QueueBackend, "addAll">;
-  /** The one consumer to run; default: all of plugins. */
+  /** The consumers to run, by the beginning of their names; default: all of plugins. */
   readonly only?: string;
 }
 
@@ -58,6 +58,8 @@ export interface PluginRig extends Installation {
   invoker(functions: PluginFunctions): Consumer;
   /** A delivery of the hook of one subscription. */
   deliveryOf(eventId: string, target: string): Delivery;
+  /** Hands off what is due. */
+  handOff(): Promise<void>;
   /** Publishes in a transaction and hands the event off; returns its id. */
   publish(type?: string, payload?: JsonObject): Promise<string>;
   requeue(id: string, replayConsumer?: string): Promise<void>;
@@ -124,6 +126,9 @@ export async function openPlugins(): Promise<PluginRig> {
       const envelope = { ...envelopeOf(installation, { queue: "toolctrl.plugin-invoke", type: HOOK, payload: LEAD }, { eventId }), target };
       const signal = new AbortController().signal;
       return { eventId, tenantId, type: HOOK, payload: LEAD, effectEpoch: 0, envelope, failures: 0, maxAttempts: 8, signal };
+    },
+    async handOff() {
+      await dispatcher.tick();
     },
     async publish(type = HOOK, payload = LEAD) {
       const { id } = await prisma.$transaction((tx) => publishOutboxEvent(tx, { tenantId, type, payload }));

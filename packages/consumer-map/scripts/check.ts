@@ -20,6 +20,6 @@ function rowOf({ name, queue, effect, protection, scope, proof }: DescribedConsu
 }
 
 function evidenceOf(proof: DescribedConsumer["proof"]): string {
-  if (proof === null || proof.ranAt === null) return "none";
+  if (proof.ranAt === null) return "none";
   return proof.reasons.length === 0 ? `${proof.tests} tests passed at ${proof.ranAt}` : "does not hold";
 }

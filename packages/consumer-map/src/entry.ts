@@ -1,11 +1,17 @@
-import type { CONSUMERS, ConsumerName, PlannedConsumer } from "@toolctrl/foundation/consumers";
+import type { CONSUMERS, ConsumerName } from "@toolctrl/foundation/consumers";
 import type { QueueName } from "@toolctrl/foundation/queues";
 
 /** What a consumer does to the world outside of its job. */
-export type EffectKind = "database" | "mail" | "webhook" | "connector" | "provider";
+export type EffectKind = "database" | "mail" | "webhook" | "connector" | "provider" | "steps";
 
 /** What keeps a second delivery from becoming a second effect. */
-export type Protection = "transactional-receipt" | "idempotency-claim" | "natural-key" | "deterministic-set" | "provider-key";
+export type Protection =
+  | "transactional-receipt"
+  | "idempotency-claim"
+  | "natural-key"
+  | "deterministic-set"
+  | "provider-key"
+  | "recorded-steps";
 
 /** Out of scope: nothing proves the consumer safe yet, and its routes are held while pull workers drain. */
 export interface OutOfScope {
@@ -15,7 +21,15 @@ export interface OutOfScope {
   readonly since: `${number}-${number}-${number}`;
 }
 
-interface Place<Name extends ConsumerName> {
+/** The tests that prove something: their file, from the root of the repository, the `describe` in it, and each test by its name. */
+export interface NamedTests {
+  readonly file: string;
+  readonly suite: string;
+  readonly tests: readonly string[];
+}
+
+/** A consumer: what it does, where its code begins, from the root of the repository, and the tests that prove one effect. */
+export interface ConsumerMapEntry<Name extends ConsumerName = ConsumerName> {
   /** The queue it reads; `database` for an after-save effect. */
   readonly queue: (typeof CONSUMERS)[Name];
   /** The event prefixes whose routes name it. */
@@ -24,32 +38,10 @@ interface Place<Name extends ConsumerName> {
   readonly does: string;
   readonly effect: EffectKind;
   readonly protection: Protection;
-}
-
-/** The tests that prove something: their file, from the root of the repository, the `describe` in it, and each test by its name. */
-export interface NamedTests {
-  readonly file: string;
-  readonly suite: string;
-  readonly tests: readonly string[];
-}
-
-/** A consumer that runs: where its code begins, from the root of the repository, and the tests that prove one effect. */
-export interface LiveEntry<Name extends ConsumerName = ConsumerName> extends Place<Name> {
   readonly source: string;
   readonly evidence: NamedTests;
   readonly scope: { readonly in: true } | OutOfScope;
 }
-
-/** A consumer that has a name and a route, and no code yet. */
-export interface PlannedEntry<Name extends ConsumerName = ConsumerName> extends Place<Name> {
-  readonly source: null;
-  readonly evidence: null;
-  readonly scope: OutOfScope;
-}
-
-export type ConsumerMapEntry<Name extends ConsumerName = ConsumerName> = Name extends PlannedConsumer
-  ? PlannedEntry<Name>
-  : LiveEntry<Name>;
 
 export type ConsumerMap = { readonly [Name in ConsumerName]: ConsumerMapEntry<Name> };
 

@@ -1,7 +1,7 @@
 import type { ConsumerName } from "@toolctrl/foundation/consumers";
 import type { ConsumerMap, NamedTests, QueuesWithoutEvents } from "./entry.ts";
 
-export type { ConsumerMap, ConsumerMapEntry, EffectKind, LiveEntry, OutOfScope, PlannedEntry, Protection } from "./entry.ts";
+export type { ConsumerMap, ConsumerMapEntry, EffectKind, OutOfScope, Protection } from "./entry.ts";
 
 const IN = { in: true } as const;
 
@@ -148,12 +148,12 @@ export const CONSUMER_MAP: ConsumerMap = {
   "workflow-trigger": {
     queue: "outbox.workflow",
     prefixes: ["workflow."],
-    does: "starts or continues an execution of a workflow",
-    effect: "database",
-    protection: "transactional-receipt",
-    source: null,
-    evidence: null,
-    scope: { in: false, reason: "nothing runs workflows yet", since: "2026-11-30" },
+    does: "starts a run of each workflow that an event matches, and runs it step by step",
+    effect: "steps",
+    protection: "recorded-steps",
+    source: "apps/worker-general/src/consumers/create-workflow-consumer.ts",
+    evidence: evidenceOf("workflow-trigger", "worker-general"),
+    scope: IN,
   },
   "field-sets": {
     queue: "database",

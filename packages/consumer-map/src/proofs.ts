@@ -29,12 +29,11 @@ const INVENTORY: Proof = {
   sources: ["apps/worker-general/src/main.ts", "apps/worker-mail/src/main.ts", "packages/consumer-map/src/inventory.ts"],
 };
 
-/** Every proof that the map names; a planned consumer has none. */
+/** Every proof that the map names. */
 export function listProofs(map: { readonly [name: string]: ConsumerMapEntry } = CONSUMER_MAP): Proof[] {
-  const proofs = Object.entries(map).flatMap(([name, { queue, source, evidence }]): Proof[] => {
-    if (evidence === null) return [];
+  const proofs = Object.entries(map).map(([name, { queue, source, evidence }]): Proof => {
     const runner: readonly string[] = queue === "database" ? RUNNERS.database : RUNNERS.queue;
-    return [{ name: name as ConsumerName, ...evidence, sources: [source, ...runner] }];
+    return { name: name as ConsumerName, ...evidence, sources: [source, ...runner] };
   });
   return [...proofs, INVENTORY];
 }

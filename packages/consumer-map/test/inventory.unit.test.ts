@@ -10,7 +10,7 @@ const MAP: MapUnderTest = { entries: CONSUMER_MAP, queuesWithoutEvents: Object.k
 const DECLARED: Declared = { consumers: CONSUMERS, queues: QUEUE_NAMES, routes: ROUTES };
 
 const NAMES = Object.keys(CONSUMER_MAP) as ConsumerName[];
-const RUN = NAMES.filter((name) => CONSUMER_MAP[name].source !== null && CONSUMER_MAP[name].queue !== "database");
+const RUN = NAMES.filter((name) => CONSUMER_MAP[name].queue !== "database");
 /** One app that runs all that the map has. */
 const LIVE: Live = {
   apps: [{ app: "worker", consumers: RUN, queues: [...RUN.map((name) => CONSUMER_MAP[name].queue), ...MAP.queuesWithoutEvents] }],
@@ -25,7 +25,7 @@ function without(name: string): MapUnderTest {
 }
 
 function changed(name: ConsumerName, change: Partial<ConsumerMapEntry>): MapUnderTest {
-  return { ...MAP, entries: { ...MAP.entries, [name]: { ...CONSUMER_MAP[name], ...change } as ConsumerMapEntry } };
+  return { ...MAP, entries: { ...MAP.entries, [name]: { ...CONSUMER_MAP[name], ...change } } };
 }
 
 const withRoute = (rule: RouteRule): Declared => ({ ...DECLARED, routes: [...ROUTES, rule] });
@@ -107,11 +107,6 @@ describe("the map and what runs", () => {
 
   test.each<[string, Live, string]>([
     ["a consumer", liveWith({ consumers: ["new-one"] }), "other runs new-one, which is not on the map."],
-    [
-      "a planned consumer",
-      liveWith({ consumers: ["workflow-trigger"], queues: ["outbox.workflow"] }),
-      "other runs workflow-trigger, and the map says that it has no code yet.",
-    ],
     ["a queue", liveWith({ queues: ["outbox.audit"] }), "other works outbox.audit with no consumer that the map puts there."],
     [
       "a consumer away from its queue",

@@ -88,7 +88,7 @@ describe("in a copy of the repository, its tests run again", () => {
     const { consumer, file, find, put } = PROTECTION_REMOVALS[protection];
     replaceOnce(join(copy, file), find, put);
     const { evidence } = CONSUMER_MAP[consumer];
-    return { consumer, file: evidence?.file ?? "" };
+    return { consumer, file: evidence.file };
   }
 
   test(

@@ -32,6 +32,12 @@ export const PROTECTION_REMOVALS: Readonly<Record<Protection, { consumer: Consum
     find: `WHERE "RowField"."appliedPosition" < EXCLUDED."appliedPosition"`,
     put: "",
   },
+  "recorded-steps": {
+    consumer: "workflow-trigger",
+    file: "packages/workflow/src/runner/complete-step.ts",
+    find: `await endStep(tx, step.id, { ...end, status: "done" });`,
+    put: "",
+  },
   "provider-key": {
     consumer: "marketing-sync",
     file: "apps/worker-mail/src/marketing/contact-request.ts",

@@ -1,4 +1,4 @@
-import type { LiveEntry } from "@toolctrl/consumer-map/map";
+import type { ConsumerMapEntry } from "@toolctrl/consumer-map/map";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { openGround, type Ground } from "./exactly-one-effect/ground.ts";
 import { SCENARIOS } from "./exactly-one-effect/scenarios.ts";
@@ -7,7 +7,7 @@ import type { AnySubject } from "./subject.ts";
 export type { AfterSaveSubject, Peer, Subject } from "./subject.ts";
 
 /** What is asked of the entry in the consumer map. */
-export type EffectEntry = Pick<LiveEntry, "effect">;
+export type EffectEntry = Pick<ConsumerMapEntry, "effect">;
 
 /** The suite of one consumer: exactly one effect, however its event is delivered; and two of them when nothing protects it. */
 export function describeExactlyOneEffect(entry: EffectEntry, subject: AnySubject): void {

@@ -48,6 +48,11 @@ export async function letLocksRunOut(installation: Installation): Promise<void> 
     `UPDATE "OutboxIntent" SET "sendingSince" = "sendingSince" - interval '1 day' WHERE "state" = 'sending' AND ${ofTenant}`,
     values,
   );
+  await database.pool.query(
+    `UPDATE "WorkflowStep" SET "callingSince" = "callingSince" - interval '1 day'
+     WHERE "status" = 'calling' AND "executionId" IN (SELECT "id" FROM "WorkflowExecution" WHERE ${ofTenant})`,
+    values,
+  );
   for (const key of (await redis?.keys(`outbox:idem:${tenantId}:*`)) ?? []) {
     if ((await redis?.get(key))?.startsWith('{"v":1,"kind":"claim"') === true) await redis?.del(key);
   }

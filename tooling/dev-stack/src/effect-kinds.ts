@@ -16,6 +16,7 @@ export const EFFECT_KINDS = [
   "plugin-fanout",
   "plugin-invoke",
   "plugin-capability-count",
+  "workflow-trigger",
   "field-sets",
   "opportunity-create",
 ] as const;

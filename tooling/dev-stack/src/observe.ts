@@ -37,6 +37,7 @@ export async function observe(database: Database, sinks: Sinks, runId: string): 
     ),
     "plugin-invoke": add(countEffects(sinks.plugins(), unknowns), await rows(`SELECT key::text AS "text" FROM sample.plugin_note`)),
     "plugin-capability-count": await rows(`SELECT "capability" AS "text" FROM "PluginUsage", generate_series(1, "used")`),
+    "workflow-trigger": await rows(`SELECT "data" ->> 'parcel' AS "text" FROM "Row" WHERE "table" = 'journal'`),
     // What an account says of the order that was saved last.
     "field-sets": await rows(`SELECT "value" #>> '{}' AS "text" FROM "RowField" WHERE "field" = 'latestChildLabel'`),
     "opportunity-create": await rows(`SELECT "name" AS "text" FROM "Opportunity"`),

@@ -7,6 +7,8 @@ const EFFECTS: Readonly<Record<EffectKind, string>> = {
   webhook: "a signed HTTP request to an endpoint of the tenant's; a request is told from another by its `webhook-id`",
   connector: "a call of a plugin: its function, or a signed HTTP request; told apart like a webhook",
   provider: "a call of a provider that the product itself has chosen, under a key that the provider remembers",
+  steps:
+    "what the steps of a run do: rows and events of the product's own database, and HTTP requests to whom the tenant names, told apart by their `Idempotency-Key`",
 };
 
 const PROTECTIONS: Readonly<Record<Protection, string>> = {
@@ -18,6 +20,8 @@ const PROTECTIONS: Readonly<Record<Protection, string>> = {
   "deterministic-set":
     "What is written follows from the event and is set, not added, and a younger position keeps an older one out: the second run leaves what the first one left.",
   "provider-key": "The other side is given a key that follows from the event, and does a thing once for a key.",
+  "recorded-steps":
+    "A start commits with its receipt, one run for each workflow and event. Of a run each step commits with its effect, under the run's lock: a second delivery goes on behind the last one that is recorded. A request is recorded before it is made; a repeat carries the same key, and is counted.",
 };
 
 /** `docs/reference/consumer-map.md`: what `@toolctrl/consumer-map` holds. Whether it is proven is not said here: that is a run's to say. */
@@ -57,14 +61,12 @@ function placeRow(name: string, { queue, prefixes, does, scope }: ConsumerMapEnt
 }
 
 function proofRow(name: string, { effect, protection, source, evidence }: ConsumerMapEntry): string[] {
-  const code = source === null ? `\`${name}\`` : `[\`${name}\`](../../${source})`;
-  if (evidence === null) return [code, `${effect} (planned)`, `${protection} (planned)`, "none"];
-  return [code, effect, protection, `[${evidence.suite}](../../${evidence.file})`];
+  return [`[\`${name}\`](../../${source})`, effect, protection, `[${evidence.suite}](../../${evidence.file})`];
 }
 
 /** The tests, each once, with how many consumers are put through them. */
 function testsOf(entries: readonly ConsumerMapEntry[]): string {
-  const all = entries.flatMap(({ evidence }) => evidence?.tests ?? []);
+  const all = entries.flatMap(({ evidence }) => evidence.tests);
   const counted = [...new Set(all)].map((test) => [test, all.filter((each) => each === test).length] as const);
   return counted.map(([test, consumers]) => `- ${test} (${consumers} consumers)`).join("\n");
 }

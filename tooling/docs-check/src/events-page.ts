@@ -2,7 +2,6 @@ import { createRouter, ROUTES, type RouteRule } from "@toolctrl/event-router/rou
 import { listOutboxEvents, type OutboxEventDefinition } from "@toolctrl/foundation/events";
 import { MAX_INLINE_PAYLOAD_BYTES, MAX_PAYLOAD_BYTES, MAX_PAYLOAD_DEPTH } from "@toolctrl/foundation/json";
 import { QUEUES } from "@toolctrl/foundation/queues";
-import { listServedQueues } from "./consumer-queues.ts";
 import { describePayload } from "./payload-fields.ts";
 import { tableOf } from "./table.ts";
 
@@ -49,24 +48,18 @@ function definitionSection({ type, schema }: OutboxEventDefinition): string {
 }
 
 function routes(): string {
-  const served = listServedQueues();
   return [
     "## Routes",
     "The longest prefix that matches decides; a prefix matches whole segments. An event that no prefix matches becomes `FAILED` at once, with `ROUTER.UNROUTABLE`. *Receipts expected from* are the consumers whose receipts together say that the event had all its effects.",
     "Events of a route without a queue end in the drainer: [after-save effects](../guides/consume.md#after-save-effects).",
-    "Where the product has *no consumer yet*, events are handed off and their jobs wait in the queue. `toolctrl-cli outbox stats` shows such queues, and retention keeps their events.",
-    tableOf(
-      ["Prefix", "Queue", "Worker", "Receipts expected from"],
-      ROUTES.map((rule) => routeRow(rule, served)),
-    ),
+    tableOf(["Prefix", "Queue", "Worker", "Receipts expected from"], ROUTES.map(routeRow)),
   ].join("\n\n");
 }
 
-function routeRow(rule: RouteRule, served: ReadonlySet<string>): string[] {
+function routeRow(rule: RouteRule): string[] {
   const prefix = `\`${rule.prefix}\``;
   if (rule.target === "database")
     return [prefix, "none: after-save effects", "`DONE` in the transaction of the effects", "each effect, in it"];
   const consumers = rule.consumers.map((consumer) => `\`${consumer}\``).join(", ");
-  const absent = served.has(rule.queue) ? "" : " (no consumer yet)";
-  return [prefix, `\`${rule.queue}\``, `worker-${QUEUES[rule.queue]}`, consumers + absent];
+  return [prefix, `\`${rule.queue}\``, `worker-${QUEUES[rule.queue]}`, consumers];
 }

@@ -7,9 +7,6 @@ export function compareWithLive(map: MapUnderTest, { apps, effects }: Live): str
 
 function compareApp({ entries, queuesWithoutEvents }: MapUnderTest, { app, consumers, queues }: LiveApp): string[] {
   const unknown = consumers.filter((name) => entries[name] === undefined).map((name) => `${app} runs ${name}, which is not on the map.`);
-  const planned = consumers
-    .filter((name) => entries[name]?.source === null)
-    .map((name) => `${app} runs ${name}, and the map says that it has no code yet.`);
   const expected = [...consumers.flatMap((name) => entries[name]?.queue ?? []), ...queuesWithoutEvents] as readonly string[];
   const strange = queues
     .filter((queue) => !expected.includes(queue))
@@ -18,7 +15,7 @@ function compareApp({ entries, queuesWithoutEvents }: MapUnderTest, { app, consu
     const queue = entries[name]?.queue;
     return queue === undefined || queues.includes(queue) ? [] : [`${app} runs ${name}, and does not work its queue ${queue}.`];
   });
-  return [...unknown, ...planned, ...strange, ...idle];
+  return [...unknown, ...strange, ...idle];
 }
 
 function compareEffects({ entries }: MapUnderTest, effects: readonly LiveEffect[]): string[] {
@@ -34,9 +31,9 @@ function compareEffects({ entries }: MapUnderTest, effects: readonly LiveEffect[
 function findUnrun({ entries, queuesWithoutEvents }: MapUnderTest, { apps, effects }: Live): string[] {
   const run = new Set([...apps.flatMap(({ consumers }) => consumers), ...effects.map(({ name }) => name)]);
   const worked = new Set(apps.flatMap(({ queues }) => queues));
-  const consumers = Object.entries(entries)
-    .filter(([name, { source }]) => source !== null && !run.has(name))
-    .map(([name]) => `The map has an entry ${name}, and nobody runs it.`);
+  const consumers = Object.keys(entries)
+    .filter((name) => !run.has(name))
+    .map((name) => `The map has an entry ${name}, and nobody runs it.`);
   const queues = queuesWithoutEvents.filter((queue) => !worked.has(queue)).map((queue) => `Nobody works the queue ${queue}.`);
   return [...consumers, ...queues];
 }

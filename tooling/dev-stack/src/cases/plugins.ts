@@ -1,10 +1,12 @@
 import { createPluginSubscription, type PluginFunctions } from "@toolctrl/domain/plugins";
 import type { PrismaTx } from "../intents.ts";
 
-/** What the sample's worker-general can call: a plugin that writes down what it was told, in the transaction of the invocation. */
+/** What the sample's worker-general can call: a plugin that writes down the keys it was told, in the transaction of the invocation. */
 export const samplePluginFunctions: PluginFunctions = {
   async "write-down"({ payload, tenantId }, { tx }) {
-    await tx.query(`INSERT INTO sample.plugin_note ("tenantId", key) VALUES ($1, $2)`, [tenantId, payload["key"]]);
+    const { key } = payload;
+    // The end of a workflow has none.
+    if (key !== undefined) await tx.query(`INSERT INTO sample.plugin_note ("tenantId", key) VALUES ($1, $2)`, [tenantId, key]);
   },
 };
 
