@@ -56,6 +56,8 @@ export const METRICS = {
   outbox_outcome_unknown_total: { kind: "counter", help: "External effects whose answer was lost", labels: ["consumer"] },
   queue_dead_total: { kind: "counter", help: "Jobs that will not run again by themselves", labels: ["queue"] },
   queue_jobs: { kind: "gauge", help: "Jobs by state, as last sampled", labels: ["queue", "state"] },
+  web_requests_total: { kind: "counter", help: "Requests that the web server has answered, by status", labels: ["code"] },
+  web_streams: { kind: "gauge", help: "Streamed runs that the process executes", labels: [] },
   drainer_mode: { kind: "gauge", help: "1 for the drainer this process runs", labels: ["mode"] },
 } as const satisfies Record<string, Declaration>;
 

@@ -1,0 +1,31 @@
+/** 08 connection, 53 resources, 57P the server stops or starts; 40001, 40P01 and 55P03: a rival's lock was in the way. */
+const PASSING_STATES = /^(?:08...|53...|57P..|40001|40P01|55P03)$/;
+const NETWORK = new Set([
+  "ECONNREFUSED",
+  "ECONNRESET",
+  "EPIPE",
+  "ETIMEDOUT",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "ENETUNREACH",
+  "ENOENT",
+]);
+/** Prisma: the server cannot be reached, has closed the connection, or has none to give. */
+const PRISMA = new Set(["P1001", "P1002", "P1008", "P1017", "P2024", "P2028"]);
+
+/** Whether the database could not be asked, so that the same request may succeed in a moment. */
+export function isDatabaseAway(error: unknown): boolean {
+  for (let current = error, depth = 0; current instanceof Error && depth < 8; depth += 1) {
+    if (isAway(current)) return true;
+    current = current.cause;
+  }
+  return false;
+}
+
+function isAway(error: Error): boolean {
+  const code = "code" in error && typeof error.code === "string" ? error.code : "";
+  if (code === "DB.POOL_TIMEOUT" || NETWORK.has(code) || PRISMA.has(code) || PASSING_STATES.test(code)) return true;
+  // The driver gives these no code.
+  return /^(?:Connection terminated|Client has encountered a connection error|Cannot use a pool after calling end)/.test(error.message);
+}

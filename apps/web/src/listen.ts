@@ -1,0 +1,30 @@
+import type { AddressInfo } from "node:net";
+import type { Logger } from "@toolctrl/runtime/logger";
+import type { Closable } from "@toolctrl/runtime/run";
+import type { FastifyInstance } from "fastify";
+
+/** Part of the grace period that requests in flight get; connections that are still open then are cut. */
+const REQUEST_SHARE = 0.9;
+
+export interface Listening extends Closable {
+  readonly port: number;
+}
+
+/** Has the server listen. Closing it takes no new connection, lets the requests in flight end, and cuts those that do not. */
+export async function listen(
+  server: FastifyInstance,
+  options: { readonly host: string; readonly port: number; readonly log: Logger },
+): Promise<Listening> {
+  const { host, port: wanted, log } = options;
+  await server.listen({ host, port: wanted });
+  const { port } = server.server.address() as AddressInfo;
+  log.info({ port }, "web server listens");
+  return {
+    port,
+    async close(graceMs) {
+      const cut = setTimeout(() => server.server.closeAllConnections(), graceMs * REQUEST_SHARE);
+      await server.close();
+      clearTimeout(cut);
+    },
+  };
+}
