@@ -7,7 +7,8 @@ export default defineConfig({
   // Where the reporter below runs.
   environments: { __vitest__: { resolve: { conditions: ["source", "node"] } } },
   test: {
-    include: ["{apps,packages,tooling}/*/{src,test}/**/*.{unit,int,e2e}.test.ts"],
+    // Some end-to-end tests stand beside the code, with a name that says so after a hyphen.
+    include: ["{apps,packages,tooling}/*/{src,test}/**/*{.unit,.int,.e2e,-e2e}.test.ts"],
     pool: "forks",
     execArgv: ["--conditions=source"],
     globalSetup: ["tooling/testkit/src/global-setup.ts"],

@@ -9,7 +9,9 @@ export interface Workspace {
   has(path: string): boolean;
   /** The files of the workspace that a file imports. */
   importsOf(path: string): readonly string[];
-  /** Of a file's text, with the line ends of every checkout alike. */
+  /** A file's text, with the line ends of every checkout alike. */
+  textOf(path: string): string;
+  /** Of a file's text. */
   digestOf(path: string): string;
   /** The files that match a pattern, in order. */
   list(pattern: string): readonly string[];
@@ -26,9 +28,10 @@ type Manifest = z.output<typeof manifestSchema> & { readonly folder: string };
 /** Installed, built or generated: made from the sources and no part of them. */
 const MADE = /(^|\/)(node_modules|dist|generated)\//;
 
-export function openWorkspace(root: string): Workspace {
+/** @param instead texts that stand in for those of files, to look at a change that nobody has made */
+export function openWorkspace(root: string, instead: ReadonlyMap<string, string> = new Map()): Workspace {
   const packages = readManifests(root);
-  const read = memoized((path) => readFileSync(join(root, path), "utf8").replaceAll("\r\n", "\n"));
+  const read = memoized((path) => instead.get(path) ?? readFileSync(join(root, path), "utf8").replaceAll("\r\n", "\n"));
   return {
     has: memoized((path) => !MADE.test(path) && statSync(join(root, path), { throwIfNoEntry: false })?.isFile() === true),
     importsOf: memoized((path) =>
@@ -37,6 +40,7 @@ export function openWorkspace(root: string): Workspace {
         return target === null || MADE.test(target) ? [] : [target];
       }),
     ),
+    textOf: read,
     digestOf: memoized((path) => createHash("sha256").update(read(path)).digest("hex")),
     list: (pattern) =>
       globSync(pattern, { cwd: root })
