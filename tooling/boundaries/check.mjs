@@ -29,7 +29,8 @@ function checkSource(path, name, manifest) {
   const text = readFileSync(path, "utf8");
   const where = relative(root, path);
   const isTest = /\.(test|test-d)\.ts$/.test(path) || /\/(test|testing)(\/|\.ts$)/.test(path);
-  for (const [, target] of text.matchAll(/(?:from|import)\s*\(?\s*"([^"]+)"/g)) checkImport(where, name, manifest, target, isTest);
+  for (const [, target] of text.matchAll(/(?<![\w-])(?:from|import)\s*\(?\s*"([^"]+)"/g))
+    checkImport(where, name, manifest, target, isTest);
   if (!isTest && /process\.env/.test(text) && !/(^|\/)env\.ts$/.test(path)) breaches.push(`${where}: expected process.env in env.ts only`);
 }
 
