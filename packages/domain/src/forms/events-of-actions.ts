@@ -6,6 +6,7 @@ import { renderTemplate } from "../emails/render-template.ts";
 import type { DueAction } from "./apply-rules.ts";
 import type { Form, FormSubmission } from "./form.ts";
 import type { RouteAction } from "./route-schema.ts";
+import { webhookPayload } from "./webhook-payload.ts";
 
 type Mail = Extract<RouteAction, { type: "mail" }>;
 type Notification = Extract<RouteAction, { type: "notification" }>;
@@ -89,11 +90,6 @@ function recipientsOf(to: Mail["to"], data: JsonObject): string[] {
   if (Array.isArray(to)) return to;
   const value = Object.hasOwn(data, to.field) ? data[to.field] : undefined;
   return typeof value === "string" ? [parseAddress(value.trim(), to.field)] : [];
-}
-
-function webhookPayload({ form, submission, leadId }: Routing): JsonObject {
-  const { id, submittedAt, data } = submission;
-  return { formId: form.id, formName: form.name, submissionId: id, submittedAt: submittedAt.toISOString(), leadId, data };
 }
 
 function notificationPayload(action: Notification, routing: Routing): JsonObject {

@@ -1,6 +1,8 @@
 import { assertOutboxTransaction, publishOutboxEvent, type OutboxTransaction } from "@toolctrl/db/outbox";
 import type { JsonObject } from "@toolctrl/foundation/json";
 import { uuidv7 } from "uuidv7";
+import { checkEventContext, type EventContext } from "../events-service/event-context.ts";
+import { publishApplicationEvents } from "../events-service/publish-application-events.ts";
 import { findOrCreate } from "../leads/find-or-create.ts";
 import type { RowEventContext } from "../rows/row.ts";
 import { checkSubmission } from "./check-submission.ts";
@@ -8,6 +10,7 @@ import { checkFormKey, formArgument, isStorable } from "./form-argument.ts";
 import { formNotFound } from "./form-not-found.ts";
 import { SUBMISSION_COLUMNS, type Form, type FormSubmission } from "./form.ts";
 import { readForm } from "./read-form.ts";
+import { submittedEvent } from "./submitted-event.ts";
 
 const MAX_KEY_LENGTH = 200;
 
@@ -18,6 +21,8 @@ export interface NewSubmission {
   /** The submitter's own key, made once per filled-in form: a second submission with it is the first one again, whatever its data. */
   readonly submissionKey?: string | undefined;
   readonly event?: RowEventContext | undefined;
+  /** What makes it; with it the submission is an application event too. */
+  readonly context?: EventContext | undefined;
 }
 
 export interface SubmittedForm {
@@ -33,15 +38,17 @@ VALUES ($1::uuid, $2::text, $3::uuid, $4::int, $5::jsonb, $6::text) ON CONFLICT 
 
 /**
  * Takes what somebody sent through a form: checks it, stores it, and publishes `form.submission.received` in the same transaction. With a
- * key that was used before, even at the same moment, the first submission comes back.
+ * key that was used before, even at the same moment, the first submission comes back. With a `context` a new one is the application
+ * event `form.submitted` too.
  * Index: `FormSubmission_formId_submissionKey_key`.
  * @throws CodedError `FORM.DATA` with what is wrong in each field, `FORM.NOT_FOUND`, `FORM.ARGUMENT`, `PUBLISH.CONFLICT`,
- * `PUBLISH.ROOT_CLIENT`
+ * `PUBLISH.ROOT_CLIENT`, `PUBLISH.ARGUMENT`
  */
 export async function submitForm(tx: OutboxTransaction, input: NewSubmission): Promise<SubmittedForm> {
-  const { tenantId, formId, submissionKey = null } = input;
+  const { tenantId, formId, submissionKey = null, context } = input;
   checkFormKey({ tenantId, id: formId });
   checkKey(submissionKey);
+  if (context !== undefined) checkEventContext(context);
   assertOutboxTransaction(tx);
   let duplicate = true;
   const submission = await findOrCreate(
@@ -58,13 +65,15 @@ export async function submitForm(tx: OutboxTransaction, input: NewSubmission): P
 }
 
 async function insertSubmission(tx: OutboxTransaction, input: NewSubmission, key: string | null): Promise<FormSubmission | undefined> {
-  const { tenantId, formId, event } = input;
+  const { tenantId, formId, event, context } = input;
   const form = await readForm(tx, { tenantId, id: formId });
   if (form === null) throw formNotFound("form", formId);
   const data = checkSubmission(form.fields, input.data);
   const values = [uuidv7(), tenantId, formId, form.version, JSON.stringify(data), key];
   const [submission] = await tx.$queryRawUnsafe<FormSubmission[]>(INSERT, ...values);
-  if (submission !== undefined) await publishReceived(tx, form, submission, key, event);
+  if (submission === undefined) return undefined;
+  await publishReceived(tx, form, submission, key, event);
+  if (context !== undefined) await publishApplicationEvents(tx, [submittedEvent(form, submission, event)], context);
   return submission;
 }
 

@@ -36,16 +36,20 @@ export function checkData(data: unknown): JsonObject {
   }
   const { json, bytes } = encode(data);
   if (bytes > MAX_ROW_BYTES) refuse("data", `at most ${MAX_ROW_BYTES} bytes of JSON`, String(bytes));
-  return (JSON.parse(json) as { after: { data: JsonObject } }).after.data;
+  return JSON.parse(json) as JsonObject;
 }
 
-// As deep as it will lie in the event, so that what is stored can also be published.
+// As deep as it will lie in the deepest of its events, so that what is stored can also be published.
+const AROUND = [`{"data":{"after":{"data":`, `}}}`] as const;
+
 function encode(data: object): { json: string; bytes: number } {
   try {
-    return encodeStrictJson({ after: { data } });
+    const { json, bytes } = encodeStrictJson({ data: { after: { data } } });
+    const [before, after] = AROUND;
+    return { json: json.slice(before.length, -after.length), bytes: bytes - before.length - after.length };
   } catch (error) {
     if (!isCodedError(error)) throw error;
-    throw new CodedError("ROW.ARGUMENT", error.message.replaceAll("payload.after.data", "data"), { facts: error.facts, cause: error });
+    throw new CodedError("ROW.ARGUMENT", error.message.replaceAll("payload.data.after.data", "data"), { facts: error.facts, cause: error });
   }
 }
 

@@ -1,4 +1,4 @@
-import type { Prisma } from "@toolctrl/db/client";
+import type { OutboxTransaction } from "@toolctrl/db/outbox";
 import { z } from "zod";
 import type { RowSnapshot } from "./row.ts";
 
@@ -14,7 +14,7 @@ const deletedRow = z.object({
  *
  * Lock: held by the caller. Index: the primary key.
  */
-export async function deleteRows(tx: Prisma.TransactionClient, ids: readonly string[]): Promise<RowSnapshot[]> {
+export async function deleteRows(tx: OutboxTransaction, ids: readonly string[]): Promise<RowSnapshot[]> {
   const rows = await tx.$queryRawUnsafe<unknown[]>(
     `DELETE FROM "Row" WHERE "id" = ANY ($1::uuid[])
      RETURNING "id"::text AS "id", "parentId"::text AS "parentId", "revision", "data"`,

@@ -1,4 +1,4 @@
-import type { Prisma } from "@toolctrl/db/client";
+import type { OutboxTransaction } from "@toolctrl/db/outbox";
 import { z } from "zod";
 
 const childRow = z.object({ id: z.string(), table: z.string() });
@@ -12,7 +12,7 @@ export type LockedChild = z.output<typeof childRow>;
  * Index: `Row_parentId_idx`. A crash here costs nothing.
  * @returns at most `limit` of them
  */
-export async function lockChildren(tx: Prisma.TransactionClient, parentIds: readonly string[], limit: number): Promise<LockedChild[]> {
+export async function lockChildren(tx: OutboxTransaction, parentIds: readonly string[], limit: number): Promise<LockedChild[]> {
   const rows = await tx.$queryRawUnsafe<unknown[]>(
     `SELECT "id"::text AS "id", "table" FROM "Row" WHERE "parentId" = ANY ($1::uuid[]) ORDER BY "id" LIMIT $2::int FOR UPDATE`,
     parentIds,

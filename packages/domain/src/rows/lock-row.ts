@@ -1,4 +1,4 @@
-import type { Prisma } from "@toolctrl/db/client";
+import type { OutboxTransaction } from "@toolctrl/db/outbox";
 import { CodedError } from "@toolctrl/foundation/errors";
 import { z } from "zod";
 import { checkRowId, checkTable } from "./check-row.ts";
@@ -26,7 +26,7 @@ export type RowLock = "FOR UPDATE" | "FOR NO KEY UPDATE" | "FOR KEY SHARE";
  * Lock: the row. Index: the primary key. A crash here costs nothing.
  * @throws CodedError `ROW.ARGUMENT`, `ROW.NOT_FOUND`; 55P03 of the database when the lock is not given within `lock_timeout`
  */
-export async function lockRow(tx: Prisma.TransactionClient, key: RowKey, lock: RowLock): Promise<Row> {
+export async function lockRow(tx: OutboxTransaction, key: RowKey, lock: RowLock): Promise<Row> {
   checkTable(key.table);
   checkRowId(key.id, "id");
   const rows = await tx.$queryRawUnsafe<unknown[]>(

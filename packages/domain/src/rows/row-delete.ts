@@ -1,21 +1,20 @@
-import type { Prisma } from "@toolctrl/db/client";
-import { assertOutboxTransaction, publishOutboxEvents } from "@toolctrl/db/outbox";
+import { assertOutboxTransaction, type OutboxTransaction } from "@toolctrl/db/outbox";
 import { CodedError } from "@toolctrl/foundation/errors";
+import { checkEventContext } from "../events-service/event-context.ts";
 import { deleteRows } from "./delete-rows.ts";
 import { lockChildren } from "./lock-children.ts";
 import { lockFieldsOfRows } from "./lock-fields-of-rows.ts";
 import { lockRow } from "./lock-row.ts";
-import { rowEvent } from "./row-event.ts";
-import type { RowEventContext, RowKey } from "./row.ts";
-import type { TransactionClient } from "../transaction-client.ts";
+import { publishDeletedRows } from "./publish-deleted-rows.ts";
+import type { RowChangeOrigin } from "./publish-row-change.ts";
+import type { RowKey } from "./row.ts";
 
 /** A cascade holds all its locks until its transaction ends: a bigger one is to be done in parts. */
 export const MAX_CASCADE_ROWS = 10_000;
 /** Rows of 256 KiB each: what one statement publishes stays below its limit. */
 const ROWS_PER_STATEMENT = 100;
 
-export interface RowDelete extends RowKey {
-  readonly event?: RowEventContext | undefined;
+export interface RowDelete extends RowKey, RowChangeOrigin {
   /** Told after each level of rows is locked, the row itself being level 0 of its cascade; awaited before the cascade goes on. */
   readonly onLevelLocked?: ((level: { readonly level: number; readonly ids: readonly string[] }) => Promise<void>) | undefined;
 }
@@ -29,12 +28,14 @@ export interface DeletedRow {
 /**
  * Deletes a row and everything below it. Goes down level by level, holding each row FOR UPDATE, then deletes from the bottom up and
  * publishes `record.<table>.deleted` for each row with what it was. docs/cascade-delete-lock-scope.md says who waits for it meanwhile.
+ * With a `context` each row is the application event `row.deleted` too; people are notified of the row itself alone.
  *
  * @returns the deleted rows, deepest first
- * @throws CodedError `ROW.ARGUMENT`, `ROW.NOT_FOUND`, `ROW.CASCADE_TOO_LARGE`, `PUBLISH.ROOT_CLIENT`
+ * @throws CodedError `ROW.ARGUMENT`, `ROW.NOT_FOUND`, `ROW.CASCADE_TOO_LARGE`, `PUBLISH.ROOT_CLIENT`, `PUBLISH.ARGUMENT`
  */
-export async function rowDelete(tx: TransactionClient, request: RowDelete): Promise<DeletedRow[]> {
+export async function rowDelete(tx: OutboxTransaction, request: RowDelete): Promise<DeletedRow[]> {
   assertOutboxTransaction(tx);
+  if (request.context !== undefined) checkEventContext(request.context);
   const locked = await lockSubtree(tx, request);
   await lockFieldsOfRows(
     tx,
@@ -42,15 +43,18 @@ export async function rowDelete(tx: TransactionClient, request: RowDelete): Prom
   );
   const deleted: DeletedRow[] = [];
   const deepestFirst = locked.toReversed();
+  const { tenantId, event, context } = request;
+  // The id as the database writes it: a caller may have written it in capitals.
+  const origin = { tenantId, cascadeRootId: locked[0]?.id ?? request.id, event, context };
   for (let start = 0; start < deepestFirst.length; start += ROWS_PER_STATEMENT) {
-    deleted.push(...(await deletePart(tx, request, deepestFirst.slice(start, start + ROWS_PER_STATEMENT))));
+    deleted.push(...(await deletePart(tx, origin, deepestFirst.slice(start, start + ROWS_PER_STATEMENT))));
   }
   return deleted;
 }
 
 type Locked = { readonly id: string; readonly table: string };
 
-async function lockSubtree(tx: Prisma.TransactionClient, request: RowDelete): Promise<Locked[]> {
+async function lockSubtree(tx: OutboxTransaction, request: RowDelete): Promise<Locked[]> {
   const root = await lockRow(tx, request, "FOR UPDATE");
   const locked: Locked[] = [];
   for (let level: Locked[] = [root], depth = 0; level.length > 0; depth += 1) {
@@ -72,13 +76,16 @@ async function lockSubtree(tx: Prisma.TransactionClient, request: RowDelete): Pr
   return locked;
 }
 
-async function deletePart(tx: Prisma.TransactionClient, request: RowDelete, part: readonly Locked[]): Promise<DeletedRow[]> {
-  const { tenantId, id: cascadeRootId, event } = request;
+async function deletePart(
+  tx: OutboxTransaction,
+  { tenantId, cascadeRootId, ...origin }: RowChangeOrigin & { readonly tenantId: string; readonly cascadeRootId: string },
+  part: readonly Locked[],
+): Promise<DeletedRow[]> {
   const tables = new Map(part.map(({ id, table }) => [id, table]));
   const gone = await deleteRows(tx, [...tables.keys()]);
-  const events = await publishOutboxEvents(
-    tx,
-    gone.map((before) => rowEvent({ tenantId, table: tables.get(before.id) ?? "", kind: "deleted", before, cascadeRootId }, event)),
-  );
-  return gone.map(({ id }, index) => ({ id, table: tables.get(id) ?? "", eventId: events[index]?.id ?? "" }));
+  const changes = gone.map((before) => {
+    return { tenantId, table: tables.get(before.id) ?? "", kind: "deleted" as const, before, cascadeRootId };
+  });
+  const eventIds = await publishDeletedRows(tx, changes, origin);
+  return changes.map(({ before, table }, index) => ({ id: before.id, table, eventId: eventIds[index] ?? "" }));
 }

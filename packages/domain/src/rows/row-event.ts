@@ -20,18 +20,32 @@ export const rowPayloadSchema = z.object({
   after: snapshotSchema.optional(),
 });
 
+/** A change of a row, as its events tell of it. */
+export interface PublishedChange {
+  readonly tenantId: string;
+  readonly table: string;
+  readonly kind: RowChangeKind;
+  readonly before?: RowSnapshot;
+  readonly after?: RowSnapshot;
+  readonly cascadeRootId?: string;
+}
+
 /** `record.<table>.created`, `.updated` or `.deleted`, with the row as it was and as it is. */
-export function rowEvent(
-  change: { tenantId: string; table: string; kind: RowChangeKind; before?: RowSnapshot; after?: RowSnapshot; cascadeRootId?: string },
-  context: RowEventContext = {},
-): OutboxEventInput {
-  const { tenantId, table, kind, before, after, cascadeRootId } = change;
-  const recordId = (after ?? before)?.id ?? "";
-  const payload: JsonObject = { object: table, recordId };
-  if (cascadeRootId !== undefined && cascadeRootId !== recordId) payload["cascadeRootId"] = cascadeRootId;
-  if (before !== undefined) payload["before"] = freeze(before);
-  if (after !== undefined) payload["after"] = freeze(after);
+export function rowEvent(change: PublishedChange, context: RowEventContext = {}): OutboxEventInput {
+  const { tenantId, table, kind, cascadeRootId } = change;
+  const recordId = recordIdOf(change);
+  const cause = cascadeRootId === undefined || cascadeRootId === recordId ? {} : { cascadeRootId };
+  const payload = { object: table, recordId, ...cause, ...snapshotsOf(change) };
   return { ...context, tenantId, type: `record.${table}.${kind}`, payload, recordKey: `${table}/${recordId}` };
+}
+
+export function recordIdOf({ before, after }: PublishedChange): string {
+  return (after ?? before)?.id ?? "";
+}
+
+/** The row as it was and as it is, frozen. */
+export function snapshotsOf({ before, after }: PublishedChange): JsonObject {
+  return { ...(before === undefined ? {} : { before: freeze(before) }), ...(after === undefined ? {} : { after: freeze(after) }) };
 }
 
 // Field by field: what else a row knows is no part of its snapshot.
