@@ -1,4 +1,5 @@
 import { choice, databaseEnv, loadEnv, outboxEnv, processEnv, queueEnv, receiverEnv } from "@toolctrl/runtime/env";
+import type { ExecutorKind } from "@toolctrl/foundation/workflows";
 import { z } from "zod";
 
 const LOG_LEVEL = choice({
@@ -22,9 +23,24 @@ export const cliGateEnv = z.object({
   OUTBOX_LEASE_MS: outboxEnv.OUTBOX_LEASE_MS,
 });
 
+/** Written down once more: the module that has them makes schemas that no other command needs. */
+const EXECUTORS = ["native", "http", "hybrid"] as const satisfies readonly ExecutorKind[];
+
+/** What `workflow run` needs besides: a run that the workers could not do is rejected at once. */
+export const cliWorkflowEnv = z.object({
+  ...databaseEnv,
+  WORKFLOW_EXECUTOR: choice({
+    values: EXECUTORS,
+    fallback: "native",
+    about: "What the installation's workers run workflows with, for `workflow run`: the value they have",
+  }),
+  LOG_LEVEL,
+});
+
 export type CliEnv = z.output<typeof cliEnv>;
 export type CliQueueEnv = z.output<typeof cliQueueEnv>;
 export type CliGateEnv = z.output<typeof cliGateEnv>;
+export type CliWorkflowEnv = z.output<typeof cliWorkflowEnv>;
 
 type Source = Readonly<Record<string, string | undefined>>;
 
@@ -41,4 +57,9 @@ export function readCliQueueEnv(source: Source = process.env): CliQueueEnv {
 /** @throws CodedError `ENV.INVALID` listing every problem at once. */
 export function readCliGateEnv(source: Source = process.env): CliGateEnv {
   return loadEnv(cliGateEnv, source);
+}
+
+/** @throws CodedError `ENV.INVALID` listing every problem at once. */
+export function readCliWorkflowEnv(source: Source = process.env): CliWorkflowEnv {
+  return loadEnv(cliWorkflowEnv, source);
 }

@@ -1,10 +1,9 @@
 import { CodedError } from "@toolctrl/foundation/errors";
-
-const UUID = /^[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}$/i;
+import { isUuid } from "./uuid.ts";
 
 /** Whether a text can be the id of an event. What cannot is not found, without asking the database. */
 export function isEventId(text: string): boolean {
-  return UUID.test(text);
+  return isUuid(text);
 }
 
 /** @throws CodedError `DB.EVENT_NOT_FOUND` for a text that cannot be the id of an event. */

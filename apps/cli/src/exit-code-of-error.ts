@@ -11,10 +11,18 @@ export function exitCodeOfError(error: unknown): ExitCode {
   switch (error.code) {
     case "CLI.ARGUMENT":
     case "ENV.INVALID":
+    case "WORKFLOW.DEFINITION":
+    case "WORKFLOW.ARGUMENT":
+    case "WORKFLOW.INPUT_INVALID":
       return EXIT.usage;
     case "DB.EVENT_NOT_FOUND":
+    case "WORKFLOW.NOT_FOUND":
       return EXIT.notFound;
     case "DB.EVENT_STATE":
+    case "WORKFLOW.STATE":
+    case "WORKFLOW.NOT_LIVE":
+    case "WORKFLOW.INPUT_ANSWERED":
+    case "WORKFLOW.INPUT_EXPIRED":
       return EXIT.refused;
     default:
       return EXIT.failure;

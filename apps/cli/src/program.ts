@@ -17,6 +17,13 @@ import { registerOutboxShow } from "./commands/outbox-show.ts";
 import { registerOutboxSkip } from "./commands/outbox-skip.ts";
 import { registerOutboxStats } from "./commands/outbox-stats.ts";
 import { registerOutboxTrace } from "./commands/outbox-trace.ts";
+import { registerWorkflowCancel } from "./commands/workflow-cancel.ts";
+import { registerWorkflowContinue } from "./commands/workflow-continue.ts";
+import { registerWorkflowList } from "./commands/workflow-list.ts";
+import { registerWorkflowRetry } from "./commands/workflow-retry.ts";
+import { registerWorkflowRun } from "./commands/workflow-run.ts";
+import { registerWorkflowShow } from "./commands/workflow-show.ts";
+import { registerWorkflowValidate } from "./commands/workflow-validate.ts";
 import { EXIT_CODES_HELP, type ExitCode } from "./exit-codes.ts";
 import type { Io } from "./io.ts";
 
@@ -31,7 +38,7 @@ export interface CliParts {
 /** The whole command line. The exit code of the command that ran goes to `onExit`. */
 export function createProgram(io: Io, onExit: (code: ExitCode) => void, parts: CliParts = {}): Command {
   const program = new Command("toolctrl-cli")
-    .description("Operates the outbox: migrate, look, trace, requeue, skip, cancel, verify.")
+    .description("Operates the outbox and the workflows: migrate, look, trace, requeue, skip, cancel, run, answer, verify.")
     .option("--json", "write one JSON document to the output; logs, questions and progress go to the error output")
     .configureHelp({ showGlobalOptions: true })
     .configureOutput({ writeOut: (text) => void io.out.write(text), writeErr: (text) => void io.err.write(text) })
@@ -56,6 +63,15 @@ export function createProgram(io: Io, onExit: (code: ExitCode) => void, parts: C
   registerOutboxSkip(outbox, registrar);
   registerOutboxCancel(outbox, registrar);
   registerOutboxBackfillRecordKey(outbox, registrar);
+
+  const workflow = program.command("workflow").description("the workflows and their runs");
+  registerWorkflowList(workflow, registrar);
+  registerWorkflowValidate(workflow, registrar);
+  registerWorkflowRun(workflow, registrar);
+  registerWorkflowShow(workflow, registrar);
+  registerWorkflowContinue(workflow, registrar);
+  registerWorkflowCancel(workflow, registrar);
+  registerWorkflowRetry(workflow, registrar);
 
   const leads = program.command("leads").description("the leads and what they were converted to");
   registerLeadsDedupe(leads, registrar);

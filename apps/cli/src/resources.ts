@@ -3,7 +3,7 @@ import { createQueueBackend } from "@toolctrl/queue/backend";
 import type { QueueBackend } from "@toolctrl/queue/port";
 import { resolveQueueBackend } from "@toolctrl/runtime/env";
 import { createLogger, type Logger } from "@toolctrl/runtime/logger";
-import { readCliEnv, readCliQueueEnv, type CliQueueEnv } from "./env.ts";
+import { readCliEnv, readCliQueueEnv, type CliEnv, type CliQueueEnv } from "./env.ts";
 import type { Io } from "./io.ts";
 
 const APP = "toolctrl-cli";
@@ -12,8 +12,7 @@ const CLOSE_MS = 2000;
 const QUEUE_ANSWER_MS = 2000;
 
 /** Runs `use` with the database, and closes it whatever happens. */
-export async function withDatabase<T>(io: Io, use: (database: Database) => Promise<T>): Promise<T> {
-  const env = readCliEnv();
+export async function withDatabase<T>(io: Io, use: (database: Database) => Promise<T>, env: CliEnv = readCliEnv()): Promise<T> {
   const database = await openDatabase(env, cliLogger(io, env.LOG_LEVEL));
   try {
     return await use(database);

@@ -57,6 +57,22 @@ describe("a bad command line ends with exit code 2 and says what was expected", 
     });
   });
 
+  test.each([
+    [["list"], "required option '--tenant <id>' not specified"],
+    [["list", "--tenant", "acme", "--status", "error"], "expected --status and --workflow together with --runs"],
+    [["list", "--tenant", "acme", "--workflow", "w"], "expected --status and --workflow together with --runs"],
+    [["list", "--tenant", "acme", "--runs", "--status", "done"], "expected --status to be one of queued, running, waiting"],
+    [["run", "w", "--tenant", "acme", "--input", "[]"], "expected a JSON object such as"],
+    [["run", "w", "--tenant", "acme", "--input", "{"], "expected a JSON object, got: "],
+    [["run", "w", "--tenant", "acme", "--input", `{"a": "\\u0000"}`], "U+0000"],
+    [["continue", "q", "--tenant", "acme"], "required option '--value <json>' not specified"],
+    [["retry", "r", "--tenant", "acme"], "required option '--from <nodeId>' not specified"],
+    [["show", "--tenant", "acme"], "missing required argument 'runId'"],
+  ])("workflow %j", async (args, message) => {
+    const { code, out } = await run(["workflow", ...args, "--json"]);
+    expect([code, JSON.parse(out)]).toMatchObject([2, { error: { code: "CLI.ARGUMENT", message: expect.stringContaining(message) } }]);
+  });
+
   test("an unknown command", async () => {
     expect(await run(["outbox", "replay"])).toMatchObject({ code: 2, err: expect.stringContaining("unknown command") });
   });

@@ -5,6 +5,7 @@ export { OUTBOX_STATUSES, type EventFilter, type OutboxStatus } from "./actions/
 export { pickMatchingEvents, type PickCursor } from "./actions/pick-matching-events.ts";
 export { previewMatchingEvents, type MatchPreview } from "./actions/preview-matching-events.ts";
 export { listDoneReceipts, type DoneReceipt } from "./actions/list-done-receipts.ts";
+export { recordAction, type NewAction } from "./actions/record-action.ts";
 export { readEventStates, type EventState } from "./actions/read-event-states.ts";
 export { skipEvents, whyNotSkip, type SkipRequest } from "./lines/skip-events.ts";
 export { databaseNow } from "./actions/database-now.ts";

@@ -19,9 +19,9 @@ export function commandsOf(path: string): DocumentedCommand[] {
   );
 }
 
-/** The words of a command line; double quotes hold words together. */
+/** The words of a command line; quotes, single or double, hold words together. */
 export function wordsOf(command: string): string[] {
-  return [...command.matchAll(/"([^"]*)"|(\S+)/g)].map(([, quoted, plain]) => quoted ?? plain ?? "");
+  return [...command.matchAll(/'([^']*)'|"([^"]*)"|(\S+)/g)].map(([, single, double, plain]) => single ?? double ?? plain ?? "");
 }
 
 const STACK = "tooling/dev-stack/test/stack.e2e.test.ts";

@@ -1,3 +1,5 @@
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { pathToFileURL } from "node:url";
@@ -8,6 +10,7 @@ import { createEmptyDatabase } from "@toolctrl/testkit/template-db";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { commandsOf, RUN_ELSEWHERE, wordsOf } from "../src/commands.ts";
 import { listGuides, readText, ROOT } from "../src/repository.ts";
+import { documentedWorkflow, readRun, startRunForCommand } from "./run-for-command.ts";
 
 /** Runs the CLI in this process, as its own main file does, without a terminal; the consumer map counts as proven. */
 async function runCli(args: readonly string[]): Promise<{ code: number; out: string; err: string }> {
@@ -24,6 +27,7 @@ const documented = listGuides().flatMap(commandsOf);
 const commands = [...new Map(documented.map((entry) => [entry.command, entry])).values()];
 const CLI = "pnpm toolctrl-cli ";
 const operated = commands.filter(({ command }) => command.startsWith(CLI));
+const aboutRuns = operated.filter(({ command }) => command.startsWith(`${CLI}workflow `));
 
 describe("every command of README and guides", () => {
   test("is run by a test", () => {
@@ -45,6 +49,7 @@ describe("every command of README and guides", () => {
 describe("every command of the CLI in README and guides does what it is there for", () => {
   let database: Database;
   let redis: RedisServer;
+  let folder: string;
 
   beforeAll(async () => {
     const { url } = await createEmptyDatabase();
@@ -54,9 +59,12 @@ describe("every command of the CLI in README and guides does what it is there fo
     vi.stubEnv("REDIS_URL", redis.url);
     await runCli(["db", "migrate"]);
     database = await createDatabase({ url, poolMax: 2, app: "test", wakeup: false });
+    folder = await mkdtemp(join(tmpdir(), "documented-workflow-"));
+    await writeFile(join(folder, "approval.json"), documentedWorkflow());
   });
   afterAll(async () => {
     vi.unstubAllEnvs();
+    await rm(folder, { recursive: true });
     await database.close();
     await redis.close();
   });
@@ -82,7 +90,7 @@ describe("every command of the CLI in README and guides does what it is there fo
     return rows[0]?.status;
   }
 
-  test.each(operated)("$path:$line $command", async ({ command }) => {
+  test.each(operated.filter((entry) => !aboutRuns.includes(entry)))("$path:$line $command", async ({ command }) => {
     const id = await publishFor(command);
     const before = await statusOf(id);
     const args = wordsOf(command.slice(CLI.length)).map((word) => (word === "<id>" ? id : word));
@@ -91,5 +99,31 @@ describe("every command of the CLI in README and guides does what it is there fo
     expect(out).not.toBe("");
     const acts = / outbox (?:requeue|cancel) /.test(command) && !command.includes("--dry-run");
     expect(await statusOf(id)).toBe(!acts ? before : command.includes(" cancel ") ? "CANCELLED" : "PENDING");
+  });
+
+  test.each(aboutRuns)("$path:$line $command", async ({ command }) => {
+    const verb = command.slice(CLI.length).split(" ")[1] ?? "";
+    const { workflow, run, question } = await startRunForCommand(database, verb === "retry");
+    const before = await readRun(database, run);
+    const known: Record<string, string> = {
+      "<workflow>": workflow,
+      "<run>": run,
+      "<question>": question,
+      "approval.json": join(folder, "approval.json"),
+    };
+    const { code, out, err } = await runCli(wordsOf(command.slice(CLI.length)).map((word) => known[word] ?? word));
+    expect(code, err).toBe(0);
+    expect(out).not.toBe("");
+    const after: Record<string, Awaited<ReturnType<typeof readRun>>> = {
+      continue: { status: "waiting", question: "submitted" },
+      cancel: { status: "cancelled", question: "cancelled" },
+      retry: { status: "running", question: "submitted" },
+    };
+    expect(await readRun(database, run)).toEqual(after[verb] ?? before);
+  });
+
+  test("the guides name each command about workflow runs", () => {
+    const verbs = new Set(aboutRuns.map(({ command }) => command.slice(CLI.length).split(" ")[1]));
+    expect(verbs).toEqual(new Set(["validate", "list", "run", "show", "continue", "cancel", "retry"]));
   });
 });

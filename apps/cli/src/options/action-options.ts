@@ -35,7 +35,8 @@ export function addAuditOptions(command: Command): Command {
     .option("--reason <text>", "why, for the audit row", textOption(2000));
 }
 
-function osUser(): string {
+/** The user of the operating system: who acts, unless said otherwise. */
+export function osUser(): string {
   try {
     return userInfo().username;
   } catch {

@@ -1,4 +1,6 @@
-import { InvalidArgumentError } from "commander";
+import { describeError } from "@toolctrl/foundation/errors";
+import { encodeStrictJson, type JsonObject } from "@toolctrl/foundation/json";
+import { InvalidArgumentError, type Command } from "commander";
 import { OUTBOX_STATUSES, type OutboxStatus } from "@toolctrl/outbox-drainer/actions";
 
 const UNITS_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
@@ -57,4 +59,29 @@ export function textOption(max: number): (text: string) => string {
       throw new InvalidArgumentError(`expected 1 to ${max} characters.`);
     return text;
   };
+}
+
+/** The tenant that a command is about; it has to be named. */
+export function tenantOption(command: Command): Command {
+  return command.requiredOption("--tenant <id>", "tenant", textOption(200));
+}
+
+/** A JSON object that can be kept. */
+export function parseJsonObject(text: string): JsonObject {
+  const value = parseJson(text);
+  if (typeof value !== "object" || value === null || Array.isArray(value))
+    throw new InvalidArgumentError(`expected a JSON object such as {"answer": "yes"}.`);
+  try {
+    return JSON.parse(encodeStrictJson(value).json) as JsonObject;
+  } catch (error) {
+    throw new InvalidArgumentError(`${describeError(error, 300)}.`);
+  }
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (error) {
+    throw new InvalidArgumentError(`expected a JSON object, got: ${describeError(error, 300)}.`);
+  }
 }
