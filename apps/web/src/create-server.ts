@@ -28,7 +28,9 @@ export interface ServerDeps extends ApiDeps {
 /** The web server, not listening yet: the tenants' API behind their keys, and the bridge behind its signature. */
 export function createServer(deps: ServerDeps): FastifyInstance {
   const onError = (error: unknown, request: FastifyRequest, reply: FastifyReply): void => answerError(error, request, reply, deps);
-  const server = fastify({ bodyLimit: MAX_BODY_BYTES, requestTimeout: REQUEST_MS, frameworkErrors: onError });
+  // While it closes, a request on a connection that is open already is served as any other.
+  const settings = { bodyLimit: MAX_BODY_BYTES, requestTimeout: REQUEST_MS, return503OnClosing: false };
+  const server = fastify({ ...settings, frameworkErrors: onError });
   server.setErrorHandler(onError);
   server.setNotFoundHandler((request, reply) => onError(notFound(request), request, reply));
   server.addHook("onResponse", (_request, reply, done) => {

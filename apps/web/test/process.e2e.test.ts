@@ -1,15 +1,17 @@
 import { createDatabase, type Database } from "@toolctrl/db/client";
 import { createApiKey } from "@toolctrl/domain/api-keys";
+import { createLogger } from "@toolctrl/runtime/logger";
 import { startHttpPeer, type HttpPeer } from "@toolctrl/testkit/http-peer";
 import { spawnNode } from "@toolctrl/testkit/process";
 import { createTestDatabase } from "@toolctrl/testkit/template-db";
 import { waitFor } from "@toolctrl/testkit/wait";
 import { createWorkflow, switchWorkflow } from "@toolctrl/workflow/definitions";
+import { createExecutor } from "@toolctrl/workflow/executors";
 import { endLostStream, readExecution } from "@toolctrl/workflow/executions";
 import { expect, onTestFinished, test } from "vitest";
 import { call, manual, note } from "./definitions.ts";
 import { openStream, type EventReader } from "./read-events.ts";
-import { callApi, TENANT } from "./support.ts";
+import { BRIDGE_SECRET, callApi, TENANT } from "./support.ts";
 import { startWebProcess, type WebProcess } from "./web-process.ts";
 
 interface Scene {
@@ -102,6 +104,32 @@ test("killed during a stream, its run ends once its lease is over, and not befor
   expect(await readExecution(pool, key)).toMatchObject({ status: "error", reasonCode: "WORKFLOW.STREAM_LOST" });
   const { rows } = await pool.query<{ type: string }>(`SELECT "eventType" AS "type" FROM "OutboxEvent" WHERE "scheduledAt" > "createdAt"`);
   expect(rows).toEqual([{ type: "workflow.execution.continue.requested" }]);
+});
+
+test("told to end while it executes a run for a worker, it finishes the step and says that the run is not at its end", async () => {
+  const scene = await openScene({ WORKFLOW_BRIDGE_SECRET: BRIDGE_SECRET });
+  const { promise, resolve: answer } = Promise.withResolvers<void>();
+  scene.peer.respond(async () => (await promise, { status: 200 }));
+  const { web, peer, database, key, workflowId } = scene;
+  const { body } = await callApi(web.url, { key }, "POST", `/api/workflows/${workflowId}/runs`);
+  const executionId = (body as unknown as { run: { id: string } }).run.id;
+  const runner = { pool: database.pool, http: { request: () => Promise.reject(new Error("expected no call of the worker's own")) } };
+  const bridge = { url: web.url, secret: BRIDGE_SECRET, deadlineMs: 20_000 };
+  const executor = createExecutor({ kind: "http", bridge }, { ...runner, log: createLogger({ app: "test", level: "silent" }) });
+  const execution = executor.execute({ tenantId: TENANT, executionId }, new AbortController().signal);
+  await peer.nextRequest();
+  web.kill("SIGTERM");
+  await web.waitForLine(/"msg":"stopping"/);
+  answer();
+  expect(await execution).toEqual({ kind: "interrupted" });
+  expect(await web.waitForExit()).toEqual({ code: 0, signal: null });
+  expect(await readExecution(database.pool, { tenantId: TENANT, executionId })).toMatchObject({
+    status: "running",
+    steps: [
+      { nodeId: "slow", status: "done" },
+      { nodeId: "after", status: "ready" },
+    ],
+  });
 });
 
 test("a bad environment is refused with every problem at once, and no secret is shown", async () => {

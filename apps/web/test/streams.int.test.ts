@@ -1,5 +1,7 @@
 import { waitFor } from "@toolctrl/testkit/wait";
 import { expect, test } from "vitest";
+import { createTestDatabase } from "@toolctrl/testkit/template-db";
+import { startTcpProxy } from "@toolctrl/testkit/tcp-proxy";
 import { ask, call, manual, note } from "./definitions.ts";
 import { openStream } from "./read-events.ts";
 import { CREDENTIALS_KEY, openWeb, type Web } from "./support.ts";
@@ -132,4 +134,44 @@ test("a streamed run that is cancelled ends after the step it is at", async () =
   await web.call("POST", `/api/runs/${first?.data.run.id}/cancel`);
   release();
   expect((await stream.rest()).at(-1)).toMatchObject({ event: "end", data: { run: { status: "cancelled" } } });
+});
+
+test("a reader that reads nothing holds up nothing: the run ends, and what the reader then gets ends with the end", async () => {
+  const web = await openWeb();
+  const large = (id: string) => ({ id, block: "rowCreate" as const, config: { table: "note", data: { text: "x".repeat(20_000) } } });
+  const ids = Array.from({ length: 40 }, (_, index) => `step${index}`);
+  const workflowId = await web.addWorkflow(manual(ids.map(large)));
+  const stream = await openStream(web.url, web.key, workflowId);
+  const ended = async (): Promise<boolean> => {
+    const { rowCount } = await web.database.pool.query(`SELECT 1 FROM "WorkflowExecution" WHERE "status" = 'success'`);
+    return rowCount === 1;
+  };
+  await waitFor(ended, { what: "the run to end", timeoutMs: 30_000 });
+  const events = await stream.rest();
+  expect(events.at(-1)).toMatchObject({ event: "end", data: { run: { status: "success" } } });
+  // Each step grows the view: all of them were 16 MB.
+  expect(events.length).toBeLessThan(ids.length);
+});
+
+test("a database that goes away during a stream ends it with the reason; the run is left to its lease", async () => {
+  const { url } = await createTestDatabase();
+  const target = new URL(url);
+  const proxy = await startTcpProxy({ toPort: Number(target.port) });
+  target.hostname = "127.0.0.1";
+  target.port = String(proxy.port);
+  const web = await openWeb({}, target.href);
+  const release = holdPeer(web);
+  const stream = await openStream(web.url, web.key, await web.addWorkflow(manual([call("slow", web.peer.url), note("after")])));
+  await web.peer.nextRequest();
+  await proxy.refuse();
+  release();
+  expect((await stream.rest()).at(-1)).toMatchObject({
+    event: "end",
+    data: { run: { status: "running" }, error: { code: "API.UNAVAILABLE" } },
+  });
+  await proxy.resume();
+  const { rows } = await web.database.pool.query(
+    `SELECT 1 FROM "WorkflowExecution" WHERE "status" = 'running' AND "streamUntil" IS NOT NULL`,
+  );
+  expect(rows).toHaveLength(1);
 });

@@ -65,7 +65,9 @@ describe("what the documents name exists", () => {
   }
 
   test("error codes", () => {
-    const codes = namedBy(/\b((?:ENV|PUBLISH|ROUTER|QUEUE|RECEIVER|STORE|DB|MIGRATE|HTTP|MAIL|WEBHOOK|AUDIT|FORM|CLI|RAG)\.[A-Z_]+)\b/g);
+    const codes = namedBy(
+      /\b((?:ENV|PUBLISH|ROUTER|QUEUE|RECEIVER|STORE|DB|MIGRATE|HTTP|MAIL|WEBHOOK|AUDIT|ROW|FORM|WORKFLOW|API|CLI|RAG)\.[A-Z_]+)\b/g,
+    );
     expect(codes.length).toBeGreaterThan(20);
     expect(codes.filter(({ name }) => !Object.hasOwn(ERROR_CODES, name))).toEqual([]);
   });
@@ -79,7 +81,7 @@ describe("what the documents name exists", () => {
   test("settings", async () => {
     const page = await renderEnvPage();
     const settings = namedBy(
-      /`((?:OUTBOX|QUEUE|DATABASE|REDIS|SMTP|MAIL|WEBHOOK|WORKER|TEST|SENTRY|HEALTH|SHUTDOWN|LOG|RAG)_[A-Z_]+)[`=]/g,
+      /`((?:OUTBOX|QUEUE|DATABASE|REDIS|SMTP|MAIL|WEBHOOK|WORKER|TEST|SENTRY|HEALTH|SHUTDOWN|LOG|RAG|WEB|WORKFLOW)_[A-Z_]+)[`=]/g,
     );
     expect(settings.length).toBeGreaterThan(20);
     expect(settings.filter(({ name }) => !page.includes(`\`${name}\``))).toEqual([]);

@@ -4,7 +4,6 @@ import type { ErrorCode } from "@toolctrl/foundation/errors";
 export const ERROR_STATUS: Readonly<Partial<Record<ErrorCode, number>>> = {
   "API.ARGUMENT": 400,
   "FORM.ARGUMENT": 400,
-  "HTTP.BAD_HEADER": 400,
   "PUBLISH.ARGUMENT": 400,
   "PUBLISH.PAYLOAD_NOT_JSON": 400,
   "PUBLISH.PAYLOAD_SCHEMA": 400,

@@ -10,5 +10,8 @@ export const idParams = z.object({ id: z.uuid() });
 /** A page: what comes after an id. */
 export const afterQuery = z.strictObject({ after: z.uuid().optional() });
 
+/** How a run is started. */
+export const runBody = z.strictObject({ input: jsonObject.optional() }).default({});
+
 /** Whom to notify, by id. */
 export const notifyIds = z.array(z.string()).optional();

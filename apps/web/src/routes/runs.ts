@@ -6,9 +6,8 @@ import type { ApiDeps } from "../api-deps.ts";
 import { callerOf } from "../http/caller.ts";
 import { requestKeyOf } from "../http/request-key.ts";
 import { readBody, readParams, readQuery } from "../http/read-request.ts";
-import { idParams, jsonObject } from "../http/shapes.ts";
+import { idParams, runBody } from "../http/shapes.ts";
 
-const runBody = z.strictObject({ input: jsonObject.optional() }).default({});
 const retryBody = z.strictObject({ nodeId: z.string() });
 const runsQuery = z.strictObject({
   workflowId: z.uuid().optional(),

@@ -1,16 +1,13 @@
 import { isCodedError } from "@toolctrl/foundation/errors";
 import type { ExecutionView } from "@toolctrl/workflow/executions";
 import type { FastifyInstance } from "fastify";
-import { z } from "zod";
 import type { ApiDeps } from "../api-deps.ts";
 import { apiErrorOf } from "../http/api-error.ts";
 import { callerOf } from "../http/caller.ts";
 import { openEventStream, type EventStream } from "../http/event-stream.ts";
 import { readBody, readParams, wrong } from "../http/read-request.ts";
 import { requestKeyOf } from "../http/request-key.ts";
-import { idParams, jsonObject } from "../http/shapes.ts";
-
-const runBody = z.strictObject({ input: jsonObject.optional() }).default({});
+import { idParams, runBody } from "../http/shapes.ts";
 
 /** The one way to a run that this process executes itself. A reader that goes away ends nothing. */
 export function streamRoutes(api: FastifyInstance, { streams, log }: ApiDeps): void {
