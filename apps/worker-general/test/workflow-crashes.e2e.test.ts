@@ -5,7 +5,7 @@ import { crashWorkflow } from "./workflow-crashes.ts";
 
 test(
   "ended after any call of a run, the run ends as it would have: no step's effect is missing or there twice",
-  { timeout: 300_000 },
+  { timeout: 600_000 },
   async ({ annotate }) => {
     const shared = await openSharedDatabase();
     onTestFinished(() => shared.close());

@@ -29,14 +29,19 @@ interface World {
   key: ExecutionKey | undefined;
 }
 
-/** Ends the consumer of workflows after each call of a run that has every kind of block, and goes on with the run. */
-export function crashWorkflow(shared: SharedDatabase, peer: HttpPeer): Promise<CrashPoint[]> {
+/** Ends the consumer of workflows after each call (or each `step`-th, from the `first` on) of a run with every kind of block, and goes on with the run. */
+export function crashWorkflow(
+  shared: SharedDatabase,
+  peer: HttpPeer,
+  steps: { step?: number; first?: number } = {},
+): Promise<CrashPoint[]> {
   const portOf = (name: string): number => Number(new URL(process.env[name] ?? "").port);
   return crashLanes({
     start: (options) => spawnNode(partOf("workflow-trigger").main, options),
     story: () => storyOf(suiteOf(shared, peer)),
     ports: { [portOf("TESTKIT_POSTGRES_URL")]: "sql", [portOf("TESTKIT_REDIS_URL")]: "redis", [peer.port]: "http" },
     ignore: BULLMQ_BACKGROUND,
+    ...steps,
   });
 }
 
@@ -77,14 +82,17 @@ async function startRun(world: World): Promise<void> {
   await handOff(world);
 }
 
-/** Does what others do for a run: hands its events off, and answers its question. True when it has ended and nothing is left to do. */
+/**
+ * Does what others do for a run once its consumer has left it: hands its events off, and answers its question. True when it has ended and
+ * nothing is left to do.
+ */
 async function goOn(world: World): Promise<boolean> {
-  await handOff(world);
   if (!(await isIdle(world.installation, [QUEUE]))) return false;
+  await handOff(world);
   const { status, inputs } = await viewOf(world);
   const open = inputs.find((input) => input.status === "open");
   if (open !== undefined) await answer(world, open.id);
-  return status === "success" || status === "error";
+  return (status === "success" || status === "error") && isIdle(world.installation, [QUEUE]);
 }
 
 /** Hands off what is due of the tenant's runs, as the dispatcher does that others have too. */

@@ -42,7 +42,7 @@ export interface LaneLife {
 
 const SERVE_TIMEOUT_MS = 120_000;
 const WORK_TIMEOUT_MS = 120_000;
-/** Worlds that are opened, or recovered, at a time. */
+/** Worlds that are opened, or recovered, and programs that are opened, at a time. */
 const AT_ONCE = 4;
 
 /** Stories that are played at the same time, chosen by how those before them went. */
@@ -77,12 +77,17 @@ export async function runLanes(options: LaneHostOptions, rounds: readonly LaneRo
 
 async function playRound(host: LaneHost, stories: readonly LaneStory[], firstLane: number): Promise<LaneLife[]> {
   const envs = await inTurns(stories, AT_ONCE, (story) => naming(story.what, () => story.open()));
-  return Promise.all(stories.map((story, index) => naming(story.what, () => live(host, story, firstLane + index, envs[index] ?? {}))));
+  // A process that opened all of its programs at once would hear none of their servers in time on a busy machine.
+  await inTurns(stories, AT_ONCE, (story, index) => naming(story.what, () => open(host, story, firstLane + index, envs[index] ?? {})));
+  return Promise.all(stories.map((story, index) => naming(story.what, () => live(host, story, firstLane + index))));
 }
 
-async function live(host: LaneHost, story: LaneStory, lane: number, env: Readonly<Record<string, string>>): Promise<LaneLife> {
+async function open(host: LaneHost, story: LaneStory, lane: number, env: Readonly<Record<string, string>>): Promise<void> {
   await host.open(lane, env, story.afterCall);
   await host.until(() => story.isServing(), "the program to serve", SERVE_TIMEOUT_MS);
+}
+
+async function live(host: LaneHost, story: LaneStory, lane: number): Promise<LaneLife> {
   await host.arm(lane);
   await story.handOver();
   const end = await host.until(
