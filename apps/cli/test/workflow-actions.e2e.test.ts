@@ -94,15 +94,20 @@ test("retry says what is repeated and what happens again, repeats it with an aud
   expect([running.code, running.json()]).toMatchObject([4, { error: { code: "WORKFLOW.STATE" } }]);
 
   expect(await bench.work(run.id)).toMatchObject({ status: "error" });
-  const json = await bench.call("retry", run.id, "--from", "update", "--json");
+  const json = await bench.call("retry", run.id, "--from", "confirm", "--json");
   expect(json.json()).toMatchObject({
     action: "workflow.retry",
-    from: "update",
+    from: "confirm",
     was: "error",
     retryEpoch: 2,
-    repeated: [{ nodeId: "update", status: "failed", again: null }],
+    repeated: [
+      { nodeId: "confirm", status: "done", again: "the mail is sent again" },
+      { nodeId: "update", status: "failed", again: null },
+    ],
   });
-  expect((await bench.call("show", run.id)).stdout).toMatch(/^confirm +0 +0 +done, replaced +next +1[^]*^confirm +0 +1 +done +next +1/m);
+  expect((await bench.call("show", run.id)).stdout).toMatch(
+    /^confirm +0 +0 +done, replaced +next +1[^]*^confirm +0 +1 +done, replaced +next +1[^]*^confirm +0 +2 +ready/m,
+  );
   expect(await bench.audit()).toMatchObject([
     {
       action: "workflow.retry",
@@ -122,6 +127,19 @@ test("retry says what is repeated and what happens again, repeats it with an aud
     { affected: 0, params: { refused: expect.stringContaining("expected a run that has ended") } },
     { affected: 1, params: { retryEpoch: 2 } },
   ]);
+});
+
+test("neither does anything without its audit row", async () => {
+  const waiting = await bench.start(await bench.add(APPROVAL), { order: 12 });
+  const failed = await bench.start(await bench.add(chain("Unrecorded", [UPDATE])));
+  await bench.database.pool.query(`ALTER TABLE "OutboxAction" ADD CONSTRAINT "broken" CHECK (false) NOT VALID`);
+  try {
+    const [cancel, retry] = [await bench.call("cancel", waiting.id), await bench.call("retry", failed.id, "--from", "update")];
+    expect([cancel.code, cancel.stderr, retry.code]).toEqual([1, expect.stringContaining("broken"), 1]);
+  } finally {
+    await bench.database.pool.query(`ALTER TABLE "OutboxAction" DROP CONSTRAINT "broken"`);
+  }
+  expect([(await bench.view(waiting.id)).status, (await bench.view(failed.id)).status]).toEqual(["waiting", "error"]);
 });
 
 test("each asks where somebody can be asked; a no ends with 4 and changes nothing", async () => {

@@ -1,7 +1,7 @@
 import { randomUUID } from "node:crypto";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
 import { cliInShell, cliWith, type CliResult } from "./cli.ts";
-import { APPROVAL, CALL, chain, MAIL, openWorkflowBench, UPDATE, type WorkflowBench } from "./workflow-bench.ts";
+import { APPROVAL, ASK, CALL, chain, MAIL, openWorkflowBench, UPDATE, type WorkflowBench } from "./workflow-bench.ts";
 
 const REQUESTED = "workflow.execution.requested";
 
@@ -34,6 +34,9 @@ test("only the workflow commands load the workflow package; validate opens no da
 
 test("list: workflows in their order; runs newest first, by status and workflow; none of another tenant", async () => {
   const orders = await bench.add(chain("Orders", [MAIL], { type: "row", table: "order", on: ["created"] }), false);
+  const elsewhere = await bench.start(await bench.add(chain("Asks", [ASK])));
+  const ended = await bench.start(approval, { order: 0 });
+  expect((await bench.call("cancel", ended.id)).code).toBe(0);
   const waiting = await bench.start(approval, { order: 1 });
   const failed = await bench.start(await bench.add(chain("Fails", [UPDATE])));
   const [human, json, limited, runs, runsJson, filtered, other] = await Promise.all([
@@ -50,11 +53,16 @@ test("list: workflows in their order; runs newest first, by status and workflow;
   expect(human.stdout).toContain(`next: \`toolctrl-cli workflow list --tenant 'Ann'\\''s & sons' --runs\``);
   expect(json.json()).toMatchObject({
     more: false,
-    workflows: [{ id: approval }, { id: orders, live: false, triggerType: "row", triggerKey: "order" }, {}],
+    workflows: [{ id: approval }, { id: orders, live: false, triggerType: "row", triggerKey: "order" }, {}, {}],
   });
   expect(limited.stdout).toMatch(/Approval(?!.*Orders)[^]*There are more/);
   expect(runs.stdout).toMatch(/^ID +STATUS +WORKFLOW +VERSION +STARTED BY +CREATED +FINISHED +REASON$/m);
-  expect(runs.stdout).toMatch(new RegExp(`^${failed.id} +error .* ROW\\.NOT_FOUND\n${waiting.id} +waiting +${approval} +1 +person`, "m"));
+  expect(runs.stdout).toMatch(
+    new RegExp(
+      `^${failed.id} +error .* ROW\\.NOT_FOUND\n${waiting.id} +waiting +${approval} +1 +person .*\n${ended.id} .*\n${elsewhere.id} `,
+      "m",
+    ),
+  );
   expect(runsJson.json()).toMatchObject({ more: true, runs: [{ id: failed.id, status: "error" }] });
   expect(filtered.json()).toMatchObject({ more: false, runs: [{ id: waiting.id, workflowId: approval }] });
   expect(other).toMatchObject({ code: 0, stdout: expect.stringContaining("Tenant globex has no workflow.") });
