@@ -2,6 +2,7 @@ import { claimCase } from "./cases/claim.ts";
 import { consumeCase } from "./cases/consume.ts";
 import { handOffCase } from "./cases/hand-off.ts";
 import { publishCase } from "./cases/publish.ts";
+import { stepsCase } from "./cases/steps.ts";
 import { measureCase, type BenchCase, type CaseResult } from "./measure.ts";
 import type { BenchOptions, RatioName } from "./options.ts";
 import { measureClaimPlans } from "./plans/claim-plans.ts";
@@ -16,6 +17,7 @@ const CASES: Record<RatioName, { readonly make: MakeCase; readonly operations: n
   "hand-off": { make: handOffCase, operations: 50_000, quickOperations: 500 },
   consume: { make: consumeCase, operations: 20_000, quickOperations: 200 },
   claim: { make: claimCase, operations: 2_000, quickOperations: 20 },
+  steps: { make: stepsCase, operations: 4_000, quickOperations: 40 },
 };
 
 /** Starts the servers, measures one case after the other, and stops everything. */

@@ -9,6 +9,8 @@ export interface Side {
   run(): Promise<void>;
   /** Throws when the run did not do what it claims; not timed. */
   verify(): Promise<void>;
+  /** CPU that was used so far where the work is done, µs; by default that of this process. */
+  cpuMicros?(): Promise<number>;
 }
 
 export interface BenchCase {
@@ -32,7 +34,7 @@ export interface SideResult {
   /** Operations per second, one entry for each round. */
   readonly perSecond: readonly number[];
   readonly median: number;
-  /** Microseconds of CPU that this process used for one operation, the median of the rounds: steadier than the rate on a busy machine. */
+  /** Microseconds of CPU that the working processes used for one operation, the median of the rounds: steadier than the rate on a busy machine. */
   readonly cpuMicros: number;
 }
 
@@ -79,13 +81,19 @@ export async function measureCase(
 
 async function sampleOf(side: Side, operations: number): Promise<Sample> {
   await side.prepare();
+  const cpuOf = side.cpuMicros ?? ownCpuMicros;
+  const cpuBefore = await cpuOf();
   const startedAt = performance.now();
-  const cpuBefore = process.cpuUsage();
   await side.run();
-  const cpu = process.cpuUsage(cpuBefore);
   const seconds = (performance.now() - startedAt) / 1000;
+  const cpuAfter = await cpuOf();
   await side.verify();
-  return { perSecond: operations / seconds, cpuMicros: (cpu.user + cpu.system) / operations };
+  return { perSecond: operations / seconds, cpuMicros: (cpuAfter - cpuBefore) / operations };
+}
+
+async function ownCpuMicros(): Promise<number> {
+  const { user, system } = process.cpuUsage();
+  return user + system;
 }
 
 function lineOf({ perSecond, cpuMicros }: Sample): string {

@@ -13,7 +13,7 @@ test("a quick run measures every case on private, durable servers and prints one
   onTestFinished(() => rm(dir, { recursive: true }));
   const out = join(dir, "bench.json");
   const bench = spawnNode(MAIN, { args: ["--quick", "--json", "--out", out] });
-  expect(await bench.waitForExit({ timeoutMs: 120_000 }), bench.stderr()).toEqual({ code: 0, signal: null });
+  expect(await bench.waitForExit({ timeoutMs: 170_000 }), bench.stderr()).toEqual({ code: 0, signal: null });
   const report: unknown = JSON.parse(bench.stdout());
   const side = { label: expect.any(String), perSecond: [RATE], median: RATE, cpuMicros: RATE };
   const measured = {
@@ -39,6 +39,7 @@ test("a quick run measures every case on private, durable servers and prints one
       { name: "hand-off", target: 0.8, ...measured },
       { name: "consume", target: 0.5, ...measured },
       { name: "claim", target: 1 / 3, ...measured },
+      { name: "steps", target: 0.8, ...measured },
     ],
     claimPlans: Array.from({ length: 7 }, () => ({
       shape: expect.any(String),
@@ -54,7 +55,7 @@ test("a quick run measures every case on private, durable servers and prints one
   expect(JSON.parse(await readFile(out, "utf8"))).toEqual(report);
   expect(bench.stderr()).toContain("│");
   expect(bench.groupAlive()).toBe(false);
-});
+}, 180_000);
 
 test("a wrong option ends with the usage, before any server starts", async () => {
   const bench = spawnNode(MAIN, { args: ["--rounds", "none"] });
