@@ -3,14 +3,11 @@ import type { Logger } from "@toolctrl/runtime/logger";
 import type { Closable } from "@toolctrl/runtime/run";
 import type { FastifyInstance } from "fastify";
 
-/** Part of the grace period that requests in flight get; connections that are still open then are cut. */
-const REQUEST_SHARE = 0.9;
-
 export interface Listening extends Closable {
   readonly port: number;
 }
 
-/** Has the server listen. Closing it takes no new connection, lets the requests in flight end, and cuts those that do not. */
+/** Has the server listen. Closing it takes no new connection, lets the requests in flight end, and cuts those that do not in time. */
 export async function listen(
   server: FastifyInstance,
   options: { readonly host: string; readonly port: number; readonly log: Logger },
@@ -22,7 +19,7 @@ export async function listen(
   return {
     port,
     async close(graceMs) {
-      const cut = setTimeout(() => server.server.closeAllConnections(), graceMs * REQUEST_SHARE);
+      const cut = setTimeout(() => server.server.closeAllConnections(), graceMs);
       await server.close();
       clearTimeout(cut);
     },

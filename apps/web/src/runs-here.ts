@@ -11,7 +11,7 @@ export interface RunsHere extends Closable {
 }
 
 /** Part of the grace period that a call on its way gets; the rest is for recording what came of it. */
-const CALL_SHARE = 0.7;
+const CALL_SHARE = 0.6;
 
 export function createRunsHere(): RunsHere {
   const stopping = new AbortController();

@@ -14,6 +14,9 @@ import { openStream } from "./read-events.ts";
 import { BRIDGE_SECRET, callApi, CREDENTIALS_KEY, TENANT, type Answer } from "./support.ts";
 import { startWebProcess } from "./web-process.ts";
 
+/** They load one after the other. */
+const TWO_PROCESSES = { timeout: 120_000 };
+
 const SHARED = { NODE_ENV: "test", WORKFLOW_EXECUTOR: "hybrid", WORKFLOW_BRIDGE_SECRET: BRIDGE_SECRET };
 
 async function openInstallation() {
@@ -53,41 +56,49 @@ async function openInstallation() {
   };
 }
 
-test("a run that is started over the API is executed by the worker, but for the step with a credential; its answer goes the same way", async () => {
-  const installation = await openInstallation();
-  const { api, peer } = installation;
-  await installation.startWorker();
-  const stored = await api("POST", "/api/credentials", { name: "payments", header: "x-key", secret: "s3cret" });
-  const { id: credentialId } = (stored.body as unknown as { credential: { id: string } }).credential;
-  const workflowId = await installation.addWorkflow(manual([ask("approve"), call("pay", peer.url, credentialId), note("paid")]));
-  const started = await api("POST", `/api/workflows/${workflowId}/runs`);
-  const runId = (started.body as unknown as { run: { id: string } }).run.id;
-  await installation.untilStatus(runId, "waiting");
-  const { inputs } = (await api("GET", "/api/inputs")).body as unknown as { inputs: Array<{ id: string }> };
-  expect(await api("POST", `/api/inputs/${inputs[0]?.id}`, { value: { answer: "yes" } })).toMatchObject({ status: 200 });
-  expect(await installation.untilStatus(runId, "success")).toMatchObject({
-    steps: ["approve", "pay", "paid"].map((nodeId) => ({ nodeId, status: "done" })),
-  });
-  expect(peer.requests).toMatchObject([{ path: "/pay", headers: { "x-key": "s3cret" } }]);
-});
+test(
+  "a run that is started over the API is executed by the worker, but for the step with a credential; its answer goes the same way",
+  TWO_PROCESSES,
+  async () => {
+    const installation = await openInstallation();
+    const { api, peer } = installation;
+    await installation.startWorker();
+    const stored = await api("POST", "/api/credentials", { name: "payments", header: "x-key", secret: "s3cret" });
+    const { id: credentialId } = (stored.body as unknown as { credential: { id: string } }).credential;
+    const workflowId = await installation.addWorkflow(manual([ask("approve"), call("pay", peer.url, credentialId), note("paid")]));
+    const started = await api("POST", `/api/workflows/${workflowId}/runs`);
+    const runId = (started.body as unknown as { run: { id: string } }).run.id;
+    await installation.untilStatus(runId, "waiting");
+    const { inputs } = (await api("GET", "/api/inputs")).body as unknown as { inputs: Array<{ id: string }> };
+    expect(await api("POST", `/api/inputs/${inputs[0]?.id}`, { value: { answer: "yes" } })).toMatchObject({ status: 200 });
+    expect(await installation.untilStatus(runId, "success")).toMatchObject({
+      steps: ["approve", "pay", "paid"].map((nodeId) => ({ nodeId, status: "done" })),
+    });
+    expect(peer.requests).toMatchObject([{ path: "/pay", headers: { "x-key": "s3cret" } }]);
+  },
+);
 
-test("a run whose web process is killed in the middle of its stream is ended by a worker, once its lease is over", async () => {
-  const installation = await openInstallation();
-  const { web, peer, database, key } = installation;
-  peer.respond(() => "hang");
-  const stream = await openStream(web.url, key, await installation.addWorkflow(manual([call("slow", peer.url), note("after")])));
-  const runId = (await stream.next())?.data.run.id ?? "";
-  await peer.nextRequest();
-  web.kill("SIGKILL");
-  await expect(stream.rest()).rejects.toThrow("terminated");
-  await database.pool.query(`UPDATE "WorkflowExecution" SET "streamUntil" = clock_timestamp() - interval '1 second'`);
-  await database.pool.query(`UPDATE "OutboxEvent" SET "scheduledAt" = clock_timestamp() WHERE "scheduledAt" > clock_timestamp()`);
-  await installation.startWorker();
-  const ended = async (): Promise<boolean> => {
-    const found = `SELECT 1 FROM "WorkflowExecution" WHERE "id" = $1::uuid AND "status" = 'error' AND "reasonCode" = 'WORKFLOW.STREAM_LOST'`;
-    return (await database.pool.query(found, [runId])).rowCount === 1;
-  };
-  await waitFor(ended, { what: "the worker to end the run", timeoutMs: 30_000 });
-  const { rows } = await database.pool.query(`SELECT 1 FROM "Row"`);
-  expect(rows).toEqual([]);
-});
+test(
+  "a run whose web process is killed in the middle of its stream is ended by a worker, once its lease is over",
+  TWO_PROCESSES,
+  async () => {
+    const installation = await openInstallation();
+    const { web, peer, database, key } = installation;
+    peer.respond(() => "hang");
+    const stream = await openStream(web.url, key, await installation.addWorkflow(manual([call("slow", peer.url), note("after")])));
+    const runId = (await stream.next())?.data.run.id ?? "";
+    await peer.nextRequest();
+    web.kill("SIGKILL");
+    await expect(stream.rest()).rejects.toThrow("terminated");
+    await database.pool.query(`UPDATE "WorkflowExecution" SET "streamUntil" = clock_timestamp() - interval '1 second'`);
+    await database.pool.query(`UPDATE "OutboxEvent" SET "scheduledAt" = clock_timestamp() WHERE "scheduledAt" > clock_timestamp()`);
+    await installation.startWorker();
+    const ended = async (): Promise<boolean> => {
+      const found = `SELECT 1 FROM "WorkflowExecution" WHERE "id" = $1::uuid AND "status" = 'error' AND "reasonCode" = 'WORKFLOW.STREAM_LOST'`;
+      return (await database.pool.query(found, [runId])).rowCount === 1;
+    };
+    await waitFor(ended, { what: "the worker to end the run", timeoutMs: 30_000 });
+    const { rows } = await database.pool.query(`SELECT 1 FROM "Row"`);
+    expect(rows).toEqual([]);
+  },
+);

@@ -78,7 +78,7 @@ test("told to end during a stream, it finishes the step, begins no other, and th
 });
 
 test("told to end during a call that nobody answers, it cuts the call off in time, and the run has ended", async () => {
-  const scene = await openScene({ SHUTDOWN_GRACE_MS: "2000" });
+  const scene = await openScene({ SHUTDOWN_GRACE_MS: "10000" });
   scene.peer.respond(() => "hang");
   const { stream, executionId } = await streamUntilCall(scene);
   scene.web.kill("SIGTERM");
