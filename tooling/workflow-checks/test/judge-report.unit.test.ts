@@ -2,6 +2,7 @@ import { expect, test } from "vitest";
 import { describeVerdicts } from "../src/describe-verdicts.ts";
 import { judgeReport, type Report } from "../src/judge-report.ts";
 import { TOPICS, type Topic } from "../src/topics.ts";
+import { sources } from "./doctored.ts";
 
 const A = "packages/a/test/a.unit.test.ts";
 const B = "packages/b/test/b.unit.test.ts";
@@ -92,4 +93,6 @@ test("the six topics are there, each with its evidence", () => {
     "queued producers",
   ]);
   expect(TOPICS.filter(({ evidence }) => evidence.length === 0)).toEqual([]);
+  const files = TOPICS.flatMap(({ evidence }) => evidence.map(({ file }) => file));
+  expect(files.filter((file) => !sources.all.includes(file))).toEqual([]);
 });
