@@ -2,6 +2,10 @@ import type { Database } from "@toolctrl/db/client";
 import type { EffectKind, Intent, Observed } from "./effect-kinds.ts";
 import type { Sinks } from "./sinks.ts";
 
+/** What the last step of each sample workflow leaves in its row, by the key that stands there. */
+const FINISHED_RUNS = `SELECT coalesce("data" ->> 'key', "data" ->> 'name', "data" ->> 'title') AS "text" FROM "Row"
+  WHERE ("table" = 'inquiry' AND "data" ->> 'state' = 'accepted') OR ("table" = 'purchase' AND "data" ->> 'told' = 'paid') OR ("table" = 'digest' AND "data" -> 'sent' = 'true')`;
+
 const KEY = /[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}/g;
 
 /** The ledger of a run. */
@@ -37,7 +41,7 @@ export async function observe(database: Database, sinks: Sinks, runId: string): 
     ),
     "plugin-invoke": add(countEffects(sinks.plugins(), unknowns), await rows(`SELECT key::text AS "text" FROM sample.plugin_note`)),
     "plugin-capability-count": await rows(`SELECT "capability" AS "text" FROM "PluginUsage", generate_series(1, "used")`),
-    "workflow-trigger": await rows(`SELECT "data" ->> 'parcel' AS "text" FROM "Row" WHERE "table" = 'journal'`),
+    "workflow-trigger": await rows(FINISHED_RUNS),
     // What an account says of the order that was saved last.
     "field-sets": await rows(`SELECT "value" #>> '{}' AS "text" FROM "RowField" WHERE "field" = 'latestChildLabel'`),
     "opportunity-create": await rows(`SELECT "name" AS "text" FROM "Opportunity"`),

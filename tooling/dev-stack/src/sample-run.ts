@@ -2,12 +2,13 @@ import { randomUUID } from "node:crypto";
 import type { Database } from "@toolctrl/db/client";
 import { QUEUE_NAMES } from "@toolctrl/foundation/queues";
 import type { QueueBackend } from "@toolctrl/queue/port";
+import { answerQuestions } from "./answer-questions.ts";
 import { compare, type Comparison } from "./compare.ts";
 import { observe, readIntents } from "./observe.ts";
 import type { Progress } from "./progress.ts";
 import type { Sinks } from "./sinks.ts";
 import type { Summary } from "./summary.ts";
-import { generateTraffic, type TrafficReport } from "./traffic.ts";
+import { generateTraffic, TENANTS, type TrafficReport } from "./traffic.ts";
 
 export interface SampleRunDeps {
   readonly database: Database;
@@ -61,6 +62,7 @@ async function untilQuiet(deps: SampleRunDeps, runId: string, report: TrafficRep
   let ended: string | undefined;
   void deps.workerEnded.then((how) => (ended = how));
   for (;;) {
+    await answerQuestions(deps.database, TENANTS);
     const comparison = await compareNow(deps, runId);
     deps.progress.show(report, comparison);
     const over = comparison.missing.length === 0 && (await isQuiet(deps, runId, report));
@@ -71,9 +73,10 @@ async function untilQuiet(deps: SampleRunDeps, runId: string, report: TrafficRep
   }
 }
 
+/** What will end a question that has been answered waits for days, and is nothing to wait for. */
 async function isQuiet(deps: SampleRunDeps, runId: string, report: TrafficReport): Promise<boolean> {
   const { rows } = await deps.database.pool.query<{ open: number }>(
-    `SELECT count(*)::int AS open FROM "OutboxEvent" WHERE "correlationId" = $1 AND "status" IN ('PENDING', 'PROCESSING')`,
+    `SELECT count(*)::int AS open FROM "OutboxEvent" WHERE "correlationId" = $1 AND "status" IN ('PENDING', 'PROCESSING') AND "payload" ->> 'reason' IS DISTINCT FROM 'expiry'`,
     [runId],
   );
   if ((rows[0]?.open ?? 0) > 0 || (await countDead(deps.database, runId)) < report.mustDie) return false;

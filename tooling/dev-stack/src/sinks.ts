@@ -15,6 +15,8 @@ export interface Sinks {
   readonly webhookUrl: string;
   readonly pluginUrl: string;
   readonly marketingUrl: string;
+  /** The shop that a sample workflow tells of purchases. It answers 503 to the first try of each. */
+  readonly shopUrl: string;
   mails(): Received[];
   webhooks(): Received[];
   plugins(): Received[];
@@ -27,6 +29,12 @@ export interface Sinks {
 export async function startSinks(): Promise<Sinks> {
   const smtp = await startSmtpPeer({ behaviour: { kind: "reject", codes: { [DEAD_MAILBOX]: 550 } } });
   const http = await startHttpPeer();
+  const told = new Set<string>();
+  http.respond(({ path }) => {
+    if (!path.startsWith("/shop/") || told.has(path)) return { status: 200 };
+    told.add(path);
+    return { status: 503 };
+  });
   const httpHost = `127.0.0.1:${http.port}`;
   const received = (path: string, idHeader: string): Received[] =>
     http.requests
@@ -38,6 +46,7 @@ export async function startSinks(): Promise<Sinks> {
     webhookUrl: `http://${httpHost}/webhooks`,
     pluginUrl: `http://${httpHost}/plugins`,
     marketingUrl: `http://${httpHost}/marketing`,
+    shopUrl: `http://${httpHost}/shop`,
     mails: () => smtp.mails.map((mail) => ({ text: mail.headers["subject"] ?? "", id: mail.messageId })),
     webhooks: () => received("/webhooks", "webhook-id"),
     plugins: () => received("/plugins", "webhook-id"),

@@ -8,7 +8,7 @@ import { readStackEnv } from "./env.ts";
 import type { StackOptions } from "./options.ts";
 import { preparePlugins } from "./cases/plugins.ts";
 import { prepareForm } from "./cases/sent-form.ts";
-import { prepareWorkflow } from "./cases/shipped-parcel.ts";
+import { prepareWorkflows } from "./prepare-workflows.ts";
 import { createProgress, type Progress } from "./progress.ts";
 import { runSample, type SampleRun } from "./sample-run.ts";
 import { createSampleSchema } from "./sample-schema.ts";
@@ -90,7 +90,7 @@ async function prepareSample(database: Database, sinks: Sinks, secretsKey: strin
       await prepareForm(tx, tenantId);
     }
   });
-  for (const tenantId of TENANTS) await prepareWorkflow(database, tenantId);
+  for (const tenantId of TENANTS) await prepareWorkflows(database, sinks, tenantId);
 }
 
 function showLinks(progress: Progress, servers: Servers, workers: readonly Worker[]): void {
