@@ -17,6 +17,7 @@ export default defineConfig({
     setupFiles: ["tooling/testkit/src/file-end.ts"],
     testTimeout: 60_000,
     hookTimeout: 120_000,
-    maxWorkers: 2,
+    // One more than there are cores: many tests wait, for a lease, a backoff or a server that starts.
+    maxWorkers: 3,
   },
 });

@@ -1,5 +1,4 @@
 import { createDatabase, type Database } from "@toolctrl/db/client";
-import { createQueueBackend } from "@toolctrl/queue/backend";
 import type { QueueBackend } from "@toolctrl/queue/port";
 import { resolveQueueBackend } from "@toolctrl/runtime/env";
 import { createLogger, type Logger } from "@toolctrl/runtime/logger";
@@ -30,6 +29,8 @@ export async function withQueue<T>(
   const log = cliLogger(io, env.LOG_LEVEL);
   const database = await openDatabase(env, log);
   try {
+    // Loaded by those commands that ask the queue: it is a quarter of what starting the program takes.
+    const { createQueueBackend } = await import("@toolctrl/queue/backend");
     const backend = await createQueueBackend({
       kind: resolveQueueBackend(env).kind,
       ...(env.REDIS_URL === undefined ? {} : { redisUrl: env.REDIS_URL }),

@@ -187,7 +187,7 @@ describe.each(POLICIES)("where a dead head makes its line %s", (deadHead) => {
       const property = fc.asyncProperty(fc.array(move, { minLength: 10, maxLength: 60, size: "max" }), (moves) =>
         playAlone(database, deadHead, moves),
       );
-      await fc.assert(property, { numRuns: 40 });
+      await fc.assert(property, { numRuns: 24 });
     },
   );
 
@@ -199,6 +199,6 @@ describe.each(POLICIES)("where a dead head makes its line %s", (deadHead) => {
       fc.array(operator, { maxLength: 15, size: "max" }),
     );
     const property = fc.asyncProperty(lists, (played) => playTogether(database, deadHead, played));
-    await fc.assert(property, { numRuns: 25 });
+    await fc.assert(property, { numRuns: 16 });
   });
 });
