@@ -4,9 +4,7 @@ import type { EventContext } from "@toolctrl/domain/events-service";
 import { createWorkflow, listWorkflows, switchWorkflow, updateWorkflow } from "@toolctrl/workflow/definitions";
 import type { WorkflowDefinitionInput } from "@toolctrl/foundation/workflows";
 import type { Sinks } from "./sinks.ts";
-import { DIGEST } from "./workflows/digest.ts";
-import { leadIntake } from "./workflows/lead-intake.ts";
-import { orderStatus } from "./workflows/order-status.ts";
+import { DIGEST, leadIntake, orderStatus } from "./workflows.ts";
 
 export const DEMO_FORM = "Ask for a demo";
 

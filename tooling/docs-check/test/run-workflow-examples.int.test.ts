@@ -1,10 +1,8 @@
 import { createDatabase } from "@toolctrl/db/client";
+import { DIGEST, leadIntake, orderStatus } from "@toolctrl/dev-stack/workflows";
 import type { Execution, ExecutionView } from "@toolctrl/workflow/executions";
 import { createTestDatabase } from "@toolctrl/testkit/template-db";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { DIGEST } from "../../dev-stack/src/workflows/digest.ts";
-import { leadIntake } from "../../dev-stack/src/workflows/lead-intake.ts";
-import { orderStatus } from "../../dev-stack/src/workflows/order-status.ts";
 import { exampleOf, runExample } from "../src/examples.ts";
 
 const GUIDE = "docs/guides/workflows.md";
