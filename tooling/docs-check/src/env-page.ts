@@ -28,7 +28,8 @@ const TESTS = `## Tests
 | Variable | Default | Accepts | Purpose |
 | --- | --- | --- | --- |
 | \`TEST_DATABASE_URL\` | unset | postgres://… | A PostgreSQL server whose user may create databases |
-| \`TEST_REDIS_URL\` | unset | redis://… | A Redis server; tests keep to prefixes of their own |`;
+| \`TEST_REDIS_URL\` | unset | redis://… | A Redis server; tests keep to prefixes of their own |
+| \`WORKFLOW_TRIGGER_E2E_DATABASE_URL\` | that of \`OUTBOX_E2E_DATABASE_URL\`, else of a \`DATABASE_URL\` that is no stub | postgres://… | A migrated PostgreSQL database that nobody drains, for \`apps/worker-general/src/jobs/workflow-trigger-e2e.test.ts\`, which leaves it as it was |`;
 
 /** `docs/reference/env.md`: what every program reads from its environment. */
 export async function renderEnvPage(): Promise<string> {
