@@ -166,7 +166,10 @@ export const ERROR_CODES = {
   "WORKFLOW.INPUT_INVALID": { retry: false, fix: "Show the person the fields that are named, and let them answer again." },
   "WORKFLOW.NOT_LIVE": { retry: false, fix: "Set the workflow live, then start it again." },
   "WORKFLOW.STATE": { retry: false, fix: "Read the execution again: in its present status it does not take this call." },
-  "WORKFLOW.STREAM_LOST": { retry: false, fix: "Start the workflow again, or retry its execution from the step it came to; a run that has to survive is started without a stream." },
+  "WORKFLOW.STREAM_LOST": {
+    retry: false,
+    fix: "Start the workflow again, or retry its execution from the step it came to; a run that has to survive is started without a stream.",
+  },
   "WORKFLOW.STEP_FAILED": {
     retry: false,
     fix: "Read the error of the named step, mend its cause, then retry the execution from that step.",

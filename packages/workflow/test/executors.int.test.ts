@@ -21,6 +21,8 @@ import { ask, manual, note, notesOf, openBench, TENANT, type Bench } from "./sup
 const SECRET = "a secret of more than thirty-two characters";
 const CREDENTIAL = "0190a0a0-0000-4000-8000-000000000001";
 const NEVER = new AbortController().signal;
+/** What the bridge answers of a run that rests. */
+const WAITING = `{"kind":"waiting"}`;
 
 interface Bridged extends Bench {
   /** The web app's side of the bridge. */
@@ -30,7 +32,7 @@ interface Bridged extends Bench {
   startFor(kind: ExecutorKind, definition: WorkflowDefinitionInput): Promise<ExecutionKey>;
 }
 
-async function openBridged(respond: Responder = () => ({ body: `{"kind":"waiting"}` })): Promise<Bridged> {
+async function openBridged(respond: Responder = () => ({ body: WAITING })): Promise<Bridged> {
   const [bench, bridge] = await Promise.all([openBench(), startHttpPeer()]);
   bridge.respond(respond);
   return {
@@ -162,9 +164,9 @@ describe("the http executor", () => {
   });
 
   test.each<[string, ReturnType<Responder>]>([
-    ["refuses", { status: 401 }],
-    ["has too much to do", { status: 503 }],
-    ["answers 202, and nothing of the run", { status: 202 }],
+    ["refuses", { status: 401, body: WAITING }],
+    ["has too much to do", { status: 503, body: WAITING }],
+    ["answers 202, with an answer that would be good", { status: 202, body: WAITING }],
     ["sends it elsewhere", { status: 307, headers: { location: BRIDGE_PATH } }],
     ["answers no JSON", { body: "<html>" }],
     ["answers another kind", { body: `{"kind":"done"}` }],
