@@ -167,7 +167,6 @@ describe("the http executor", () => {
     ["refuses", { status: 401, body: WAITING }],
     ["has too much to do", { status: 503, body: WAITING }],
     ["answers 202, with an answer that would be good", { status: 202, body: WAITING }],
-    ["sends it elsewhere", { status: 307, headers: { location: BRIDGE_PATH } }],
     ["answers no JSON", { body: "<html>" }],
     ["answers another kind", { body: `{"kind":"done"}` }],
     ["answers a status that runs do not have", { body: `{"kind":"ended","status":"great"}` }],
@@ -186,6 +185,13 @@ describe("the http executor", () => {
     const startedAt = performance.now();
     await expect(requestOnce(bridge, 300)).rejects.toMatchObject({ code: "WORKFLOW.BRIDGE", retry: true });
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(290);
+  });
+
+  test("follows nobody elsewhere: the request is for one address", async () => {
+    const bridge = await startHttpPeer();
+    bridge.respond(({ path }) => (path === BRIDGE_PATH ? { status: 307, headers: { location: "/elsewhere" } } : { body: WAITING }));
+    await expect(requestOnce(bridge)).rejects.toMatchObject({ code: "WORKFLOW.BRIDGE", retry: true });
+    expect(bridge.requests.map(({ path }) => path)).toEqual([BRIDGE_PATH]);
   });
 
   test("fails in a way that is tried again when nobody listens", async () => {
