@@ -162,6 +162,7 @@ describe("ai-cost-record, behind its queue", () => {
     await pool.query(`ALTER TABLE "AiCostDay" DROP CONSTRAINT broken`);
     await rig.requeue(id);
     await rig.untilReceipts(id, ["ai-cost-record done"]);
+    await rig.untilIdle();
     expect((await rig.trace(id)).jobs).toMatchObject([{}, { generation: 1, view: { state: "completed", starts: 1 } }]);
     expect(await entriesOf(id)).toMatchObject([{ effectEpoch: 0, amount: "0.1" }]);
   });

@@ -1,4 +1,4 @@
-import { openInstallation, receiptsOf, runConsumers, type Installation } from "@toolctrl/consumer-testkit/installation";
+import { isIdle, openInstallation, receiptsOf, runConsumers, type Installation } from "@toolctrl/consumer-testkit/installation";
 import { publishOutboxEvent } from "@toolctrl/db/outbox";
 import { createRouter } from "@toolctrl/event-router/router";
 import type { ConsumerName } from "@toolctrl/foundation/consumers";
@@ -19,6 +19,8 @@ export interface OneQueueRig extends Installation {
   requeue(id: string, options?: { replay?: boolean }): Promise<void>;
   /** Waits until the receipts of an event are these: `["search-index done"]`. */
   untilReceipts(id: string, receipts: readonly string[]): Promise<unknown>;
+  /** Until no job of the queue waits or runs: a receipt commits before its job ends. */
+  untilIdle(): Promise<unknown>;
   trace(id: string): Promise<EventTrace>;
 }
 
@@ -31,10 +33,8 @@ export async function openOneQueue(consumer: ConsumerName, env: Readonly<Record<
   const { database, backend, metrics, log, tenantId } = installation;
   const { pool, prisma } = database;
   const made = consumersOf({ ...installation, appEnv: { ...installation.appEnv, ...env } });
-  const running = runConsumers(
-    installation,
-    made.consumers.filter(({ name }) => name === consumer),
-  );
+  const consumers = made.consumers.filter(({ name }) => name === consumer);
+  const running = runConsumers(installation, consumers);
   const router = createRouter();
   const alerts = createAlerts({ app: "test", log });
   const settings = { intervalMs: 1000, batchSize: 100, concurrency: 10, maxRetries: 6, leaseMs: 60_000, crashBudget: 6 };
@@ -64,6 +64,15 @@ export async function openOneQueue(consumer: ConsumerName, env: Readonly<Record<
         what: `the receipts ${receipts.join()}`,
         timeoutMs: 20_000,
       }),
+    untilIdle: () =>
+      waitFor(
+        () =>
+          isIdle(
+            installation,
+            consumers.map(({ queue }) => queue),
+          ),
+        { what: "the queue to be idle" },
+      ),
     trace: (id) => traceEvent({ db: pool, router, backend }, id),
     async close() {
       await running.close(2000);

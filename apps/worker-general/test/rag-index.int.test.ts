@@ -255,6 +255,7 @@ describe("rag-index, behind its queue", () => {
     });
     const id = await publish(UPSERT.text);
     await rig.untilReceipts(id, ["rag-index done"]);
+    await rig.untilIdle();
     expect(await jobOf(id)).toMatchObject({ state: "completed", failures: 3 });
     expect(await documents()).toMatchObject([{ eventId: id, revision: 1, chunks: 1, vectors: 1 }]);
   });
@@ -280,6 +281,7 @@ describe("rag-index, behind its queue", () => {
     peer.respond(null);
     await rig.requeue(id);
     await rig.untilReceipts(id, ["rag-index done"]);
+    await rig.untilIdle();
     expect(await jobOf(id, 1)).toMatchObject({ state: "completed", starts: 1, failures: 0 });
     expect(await documents()).toMatchObject([{ eventId: id, revision: 1, chunks: 1 }]);
   });

@@ -143,6 +143,7 @@ describe("search-index, behind its queue", () => {
     await rig.database.pool.query(`ALTER TABLE "SearchDocument" DROP CONSTRAINT broken`);
     await rig.requeue(id);
     await rig.untilReceipts(id, ["search-index done"]);
+    await rig.untilIdle();
     expect((await rig.trace(id)).jobs).toMatchObject([{}, { generation: 1, view: { state: "completed", starts: 1 } }]);
     expect(await documents()).toMatchObject([{ eventId: id, title: "Ann Smith" }]);
   });

@@ -11,7 +11,7 @@ import { toJson } from "./to-json.ts";
 
 export { isCase } from "./expressions/is-case.ts";
 
-const LIMIT_MS = 100;
+const LIMIT_MS = 500;
 const CODE = "WORKFLOW.EXPRESSION";
 
 /**
@@ -28,7 +28,7 @@ export function checkExpression(source: string): void {
  *
  * @param variables JSON by name; the expression sees copies of what it reads, 1 MiB of text at most
  * @throws CodedError `WORKFLOW.EXPRESSION`: see {@link checkExpression}; also when the data does not fit what is asked of it, when the
- *   result is no JSON (bytes, infinity, a whole number beyond 2^53 - 1) or larger than 1 MiB, or after 100 ms
+ *   result is no JSON (bytes, infinity, a whole number beyond 2^53 - 1) or larger than 1 MiB, or after 500 ms
  */
 export function evaluateValue(source: string, variables: Variables): JsonValue {
   return bounded(source, (languages) => {

@@ -7,7 +7,7 @@ import { renderMembers } from "./templates/render-json.ts";
 import { templateError } from "./templates/template-error.ts";
 import { createTextBudget } from "./text-budget.ts";
 
-const LIMIT_MS = 250;
+const LIMIT_MS = 500;
 
 /**
  * Checks a template without data: that it parses, and has the language's tags and filters alone.
@@ -21,7 +21,7 @@ export function checkTemplate(template: string): void {
  * A template as text. What is not there is empty; lists and objects are their JSON.
  *
  * @param variables JSON by name; the template sees copies of what it reads, 1 MiB of text at most
- * @throws CodedError `WORKFLOW.TEMPLATE`: see {@link checkTemplate}; also when it cannot be rendered, for more than 1 MiB of output, or after 250 ms
+ * @throws CodedError `WORKFLOW.TEMPLATE`: see {@link checkTemplate}; also when it cannot be rendered, for more than 1 MiB of output, or after 500 ms
  */
 export function renderText(template: string, variables: Variables): string {
   return render(template, variables, "text");
