@@ -129,7 +129,7 @@ test("a run that lost effects of a consumer and of an after-save effect, and dou
   );
   expect(code).toBe(1);
   expect(summary.effects).toMatchObject({ "opportunity-create": 0, "field-sets": 2 });
-  const lost = 16 - summary.effects["notification-create"];
+  const lost = 13 - summary.effects["notification-create"];
   expect(lost).toBeGreaterThan(0);
   expect(summary.missing).toBe(lost + 1);
   expect(summary.doubled).toBeGreaterThan(0);
