@@ -17,7 +17,6 @@ export default defineConfig({
     setupFiles: ["tooling/testkit/src/file-end.ts"],
     testTimeout: 60_000,
     hookTimeout: 120_000,
-    // One more than there are cores: many tests wait, for a lease, a backoff or a server that starts.
-    maxWorkers: 3,
+    maxWorkers: 2,
   },
 });
