@@ -1,5 +1,5 @@
-import { EXECUTOR_KINDS } from "@toolctrl/foundation/workflows";
-import { integer, optionalChoice, optionalText, text, type EnvRule } from "@toolctrl/runtime/env";
+import { integer, optionalText, text, type EnvRule } from "@toolctrl/runtime/env";
+import { bridgeRule, EXECUTOR_RULE, executorFields } from "@toolctrl/workflow/executor-env";
 
 /** Where the web app listens, and what it does of workflows. */
 export const webFields = {
@@ -10,15 +10,10 @@ export const webFields = {
     about: "Address the web server listens on; 0.0.0.0 lets a proxy of another host reach it",
   }),
   WEB_PORT: integer({ min: 0, max: 65_535, fallback: 3000, about: "Port of the web server; 0 takes a free one and logs it" }),
-  WORKFLOW_EXECUTOR: optionalChoice({
-    values: EXECUTOR_KINDS,
-    about:
+  ...executorFields({
+    executor:
       "What the installation's workers run workflows with: a run that they could not do is rejected when it is started; unset means native, but production asks for it",
-  }),
-  WORKFLOW_BRIDGE_SECRET: optionalText({
-    pattern: /^[\x21-\x7e]{32,200}$/,
-    accepts: "32 to 200 characters without blanks",
-    about:
+    secret:
       "Signs the requests of the bridge, the same in worker-general (openssl rand -base64 32); required with http and hybrid, and without it the bridge is not there",
   }),
   WORKFLOW_CREDENTIALS_KEY: optionalText({
@@ -41,22 +36,4 @@ export const webFields = {
   }),
 };
 
-export const WEB_RULES: readonly EnvRule[] = [
-  {
-    // Guessed differently than the workers do, runs would be rejected that they could do, or taken that they cannot.
-    names: ["NODE_ENV", "WORKFLOW_EXECUTOR"],
-    check: (values) =>
-      values["NODE_ENV"] === "production" && values["WORKFLOW_EXECUTOR"] === undefined
-        ? `WORKFLOW_EXECUTOR: expected ${EXECUTOR_KINDS.join(", ")} with NODE_ENV=production, got none`
-        : null,
-  },
-  {
-    // The workers would hand their runs to a bridge that is not there.
-    names: ["WORKFLOW_EXECUTOR", "WORKFLOW_BRIDGE_SECRET"],
-    check(values) {
-      const executor = values["WORKFLOW_EXECUTOR"];
-      if ((executor !== "http" && executor !== "hybrid") || values["WORKFLOW_BRIDGE_SECRET"] !== undefined) return null;
-      return `WORKFLOW_BRIDGE_SECRET: expected a value with WORKFLOW_EXECUTOR=${executor}, got none`;
-    },
-  },
-];
+export const WEB_RULES: readonly EnvRule[] = [EXECUTOR_RULE, bridgeRule(["WORKFLOW_BRIDGE_SECRET"])];
