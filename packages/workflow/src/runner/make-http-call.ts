@@ -27,9 +27,8 @@ export async function makeHttpCall(deps: RunnerDeps, key: ExecutionKey, call: Be
   const verdict = await send(deps, call, signal);
   await transaction(deps.pool, async (tx) => {
     const run = await holdRun(tx, key);
-    if (isTerminal(run.execution.status) || !(await isOurs(run.tx, call))) return;
-    const step = run.steps.find(({ id }) => id === call.stepId);
-    if (step === undefined) return;
+    const step = run.steps.find(({ id, token }) => id === call.stepId && token === call.token);
+    if (isTerminal(run.execution.status) || step === undefined) return;
     const { attempts, unknowns } = step;
     if (verdict.kind === "accepted")
       return completeStep(run, step, { branch: "next", output: outputOf(verdict.answer), attempts, unknowns });
@@ -37,14 +36,6 @@ export async function makeHttpCall(deps: RunnerDeps, key: ExecutionKey, call: Be
     const failure = { error: verdict.error, attempts, unknowns: unknowns + (unknown ? 1 : 0) };
     await failStep(run, step, { ...failure, retry: verdict.kind === "retry", askedMs: verdict.kind === "retry" ? verdict.askedMs : null });
   });
-}
-
-async function isOurs(tx: Parameters<typeof holdRun>[0], { stepId, token }: BegunCall): Promise<boolean> {
-  const { rowCount } = await tx.query(
-    `SELECT 1 FROM "WorkflowStep" WHERE "id" = $1::uuid AND "status" = 'calling' AND "token" = $2::uuid`,
-    [stepId, token],
-  );
-  return rowCount === 1;
 }
 
 async function send(deps: RunnerDeps, { request, successStatuses }: BegunCall, signal: AbortSignal): Promise<Verdict> {

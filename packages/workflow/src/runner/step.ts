@@ -25,12 +25,14 @@ export interface Step {
   readonly unknowns: number;
   /** ms until it is due, by the database's clock; 0 when it is. */
   readonly waitMs: number;
+  /** The fence of its call; null unless it is calling. */
+  readonly token: string | null;
   /** ms since its call began; null unless it is calling. */
   readonly callingForMs: number | null;
 }
 
 /** The columns of a {@link Step}, for SELECT and RETURNING. */
-export const STEP_COLUMNS = `"id"::text AS "id", "nodeId", "iteration", "retryEpoch", "status", "branch", "output", "attempts", "unknowns",
+export const STEP_COLUMNS = `"id"::text AS "id", "nodeId", "iteration", "retryEpoch", "status", "branch", "output", "attempts", "unknowns", "token"::text AS "token",
   greatest(0, coalesce(extract(epoch FROM "dueAt" - clock_timestamp()) * 1000, 0))::float8 AS "waitMs",
   (extract(epoch FROM clock_timestamp() - "callingSince") * 1000)::float8 AS "callingForMs"`;
 
