@@ -78,7 +78,8 @@ test("20 concurrent conversions of one lead, drained by two processes: one event
   const conversions = await Promise.all(Array.from({ length: 20 }, () => convert(database, lead as LeadKey)));
   expect(new Set(conversions.map(({ eventId, contactId, companyId }) => `${eventId} ${contactId} ${companyId}`)).size).toBe(1);
   await untilDone(database);
-  expect(await eventsOf(database)).toMatchObject([{ status: "DONE", attempts: 1 }]);
+  // How often it was claimed is open: an attempt that meets a conversion's lock is put off, and costs no retry.
+  expect(await eventsOf(database)).toMatchObject([{ status: "DONE", retries: 0, crashes: 0 }]);
   expect(await opportunities(database)).toEqual([{ tenantId: lead?.tenantId, n: 1, leads: 1, first: 1, last: 1, drawn: 1 }]);
   for (const worker of workers) worker.kill("SIGTERM");
   expect(await Promise.all(workers.map((worker) => worker.waitForExit()))).toEqual(workers.map(() => ({ code: 0, signal: null })));
