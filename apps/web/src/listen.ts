@@ -13,12 +13,18 @@ export async function listen(
   options: { readonly host: string; readonly port: number; readonly log: Logger },
 ): Promise<Listening> {
   const { host, port: wanted, log } = options;
+  let closing = false;
+  // A connection that is busy when the server closes is kept alive after its answer, and would hold the process until its time is over.
+  server.server.on("request", (_request, response) => {
+    response.once("close", () => closing && setImmediate(() => server.server.closeIdleConnections()));
+  });
   await server.listen({ host, port: wanted });
   const { port } = server.server.address() as AddressInfo;
   log.info({ port }, "web server listens");
   return {
     port,
     async close(graceMs) {
+      closing = true;
       const cut = setTimeout(() => server.server.closeAllConnections(), graceMs);
       await server.close();
       clearTimeout(cut);

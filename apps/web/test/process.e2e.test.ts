@@ -44,6 +44,9 @@ async function streamUntilCall({ web, key, workflowId, peer }: Scene): Promise<{
   return { stream, executionId: first?.data.run.id ?? "" };
 }
 
+/** A process that waits for this to be over is not seen to end. */
+const LONG_GRACE = { SHUTDOWN_GRACE_MS: "300000" };
+
 test("the app serves, says that it is ready, and ends at once and with 0 when it is told to", async () => {
   const { web, key } = await openScene();
   expect((await callApi(web.url, { key }, "GET", "/api/workflows")).status).toBe(200);
@@ -53,8 +56,8 @@ test("the app serves, says that it is ready, and ends at once and with 0 when it
   expect(await web.waitForExit()).toEqual({ code: 0, signal: null });
 });
 
-test("told to end during a stream, it finishes the step, begins no other, and the stream and the run say why", async () => {
-  const scene = await openScene();
+test("told to end during a stream, it finishes the step, begins no other, the stream and the run say why, and it ends", async () => {
+  const scene = await openScene(LONG_GRACE);
   const { promise, resolve: answer } = Promise.withResolvers<void>();
   scene.peer.respond(async () => (await promise, { status: 200 }));
   const { stream, executionId } = await streamUntilCall(scene);
@@ -106,8 +109,8 @@ test("killed during a stream, its run ends once its lease is over, and not befor
   expect(rows).toEqual([{ type: "workflow.execution.continue.requested" }]);
 });
 
-test("told to end while it executes a run for a worker, it finishes the step and says that the run is not at its end", async () => {
-  const scene = await openScene({ WORKFLOW_BRIDGE_SECRET: BRIDGE_SECRET });
+test("told to end while it executes a run for a worker, it finishes the step, says that the run is not at its end, and ends", async () => {
+  const scene = await openScene({ ...LONG_GRACE, WORKFLOW_BRIDGE_SECRET: BRIDGE_SECRET });
   const { promise, resolve: answer } = Promise.withResolvers<void>();
   scene.peer.respond(async () => (await promise, { status: 200 }));
   const { web, peer, database, key, workflowId } = scene;
