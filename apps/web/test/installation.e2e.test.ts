@@ -1,8 +1,9 @@
 // The web app beside a worker, each a process of its own, as an installation runs them.
+import { isDeepStrictEqual } from "node:util";
 import { createDatabase } from "@toolctrl/db/client";
 import { createApiKey } from "@toolctrl/domain/api-keys";
 import type { JsonValue } from "@toolctrl/foundation/json";
-import type { WorkflowDefinitionInput } from "@toolctrl/foundation/workflows";
+import { MAX_WORKFLOW_DEPTH, type WorkflowDefinitionInput } from "@toolctrl/foundation/workflows";
 import { startHttpPeer } from "@toolctrl/testkit/http-peer";
 import { spawnNode } from "@toolctrl/testkit/process";
 import { createRedisNamespace } from "@toolctrl/testkit/redis-server";
@@ -36,7 +37,10 @@ async function openInstallation() {
     api,
     async startWorker() {
       const drainer = { OUTBOX_DISPATCHER_ENABLED: "true", OUTBOX_DISPATCH_INTERVAL_MS: "50", WORKFLOW_BRIDGE_URL: web.url };
-      const worker = spawnNode(new URL("../../worker-general/src/main.ts", import.meta.url), { env: { ...env, ...queue, ...drainer } });
+      const calls = { OUTBOUND_HTTP_ALLOW: `${env.OUTBOUND_HTTP_ALLOW},${new URL(web.url).host}` };
+      const worker = spawnNode(new URL("../../worker-general/src/main.ts", import.meta.url), {
+        env: { ...env, ...queue, ...drainer, ...calls },
+      });
       await worker.waitForLine(/"msg":"health server listens"/);
     },
     async addWorkflow(definition: WorkflowDefinitionInput): Promise<string> {
@@ -77,6 +81,50 @@ test(
     expect(peer.requests).toMatchObject([{ path: "/pay", headers: { "x-key": "s3cret" } }]);
   },
 );
+
+test(
+  "a workflow that sends the form that starts it is stopped, with the reason on record, and another form's workflow runs",
+  TWO_PROCESSES,
+  async () => {
+    const installation = await openInstallation();
+    const { api, web, key, database } = installation;
+    await installation.startWorker();
+    const [looped, other] = [await addForm(api), await addForm(api)];
+    const again = {
+      method: "POST",
+      url: `${web.url}/api/forms/${looped}/submissions`,
+      headers: { authorization: `Bearer ${key}` },
+      body: { json: { data: { email: "{{ trigger.data.email }}" } } },
+    } as const;
+    const loop = await installation.addWorkflow(
+      manual([{ id: "again", block: "httpRequest", config: again }], { type: "form", formId: looped }),
+    );
+    const plain = await installation.addWorkflow(manual([note("sent")], { type: "form", formId: other }));
+    for (const id of [looped, other]) {
+      expect(await api("POST", `/api/forms/${id}/submissions`, { data: { email: "ann@example.com" } })).toMatchObject({ status: 201 });
+    }
+    const runs = async (): Promise<unknown[]> => {
+      const sql = `SELECT "workflowId"::text AS "workflowId", "depth", "status", "reasonCode" FROM "WorkflowExecution" ORDER BY "workflowId" = $1::uuid, "depth"`;
+      return (await database.pool.query(sql, [loop])).rows;
+    };
+    const done = { status: "success", reasonCode: null };
+    const turns = Array.from({ length: MAX_WORKFLOW_DEPTH }, (_, depth) => ({ workflowId: loop, depth, ...done }));
+    const stopped = { workflowId: loop, depth: MAX_WORKFLOW_DEPTH, status: "rejected", reasonCode: "WORKFLOW.LOOP_STOPPED" };
+    const expected = [{ workflowId: plain, depth: 0, ...done }, ...turns, stopped];
+    await waitFor(async () => isDeepStrictEqual(await runs(), expected), { what: "the loop to be stopped", timeoutMs: 30_000 });
+    const { rows } = await database.pool.query<{ n: number }>(
+      `SELECT count(*)::int AS "n" FROM "FormSubmission" WHERE "formId" = $1::uuid`,
+      [looped],
+    );
+    // One of a person, and one of each run that was not stopped.
+    expect(rows).toEqual([{ n: 1 + MAX_WORKFLOW_DEPTH }]);
+  },
+);
+
+async function addForm(api: (method: string, path: string, body: JsonValue) => Promise<Answer>): Promise<string> {
+  const { body } = await api("POST", "/api/forms", { name: "Ask", fields: [{ name: "email", kind: "email", required: true }] });
+  return (body as unknown as { form: { id: string } }).form.id;
+}
 
 test(
   "a run whose web process is killed in the middle of its stream is ended by a worker, once its lease is over",

@@ -165,6 +165,7 @@ test("a subscribed URL is called once, signed over the bytes received, under an 
   for (const { id: subscriptionId, secret } of [first, second]) {
     const request = rig.peer.requests.find(({ headers }) => headers["webhook-id"] === `${id}-${subscriptionId}`);
     if (request === undefined) throw new Error("expected a request of each subscription");
+    expect(request.headers["toolctrl-depth"]).toBe("1");
     expect(verifyWebhook({ secret, headers: request.headers, body: request.body })).toBe(true);
     expect(JSON.parse(request.text)).toEqual({ type: HOOK, timestamp: expect.any(String), data: LEAD });
   }

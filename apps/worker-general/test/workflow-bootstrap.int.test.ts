@@ -1,12 +1,14 @@
 import { openInstallation, runConsumers, type Installation } from "@toolctrl/consumer-testkit/installation";
 import { publishOutboxEvent } from "@toolctrl/db/outbox";
 import { createRouter } from "@toolctrl/event-router/router";
+import { checkWorkflow } from "@toolctrl/foundation/workflows";
 import { createBatchDispatcher } from "@toolctrl/outbox-drainer/batch-dispatcher";
 import { createAlerts } from "@toolctrl/runtime/alerts";
 import { startHttpPeer, type HttpPeer } from "@toolctrl/testkit/http-peer";
 import { waitFor } from "@toolctrl/testkit/wait";
 import { expect, onTestFinished, test } from "vitest";
 import { consumersWith } from "./consumers-with.ts";
+import { chainOf } from "./workflows.ts";
 
 /** As its main file makes them. */
 function madeWith(installation: Installation, settings: Record<string, string>) {
@@ -29,10 +31,18 @@ test("the app has one consumer of outbox.workflow, as concurrent as its environm
   expect(ours).toMatchObject([{ name: "workflow-trigger", concurrency: 7 }]);
 });
 
-test("runs are executed by this worker unless the environment names another executor", async () => {
+/** What the worker makes of a workflow with a stored credential, which only the bridge can use. */
+function verdictOf({ triggers }: ReturnType<typeof madeWith>): string {
+  const credentialId = RUN;
+  const pay = { id: "pay", block: "httpRequest", config: { method: "POST", url: "https://pay.example", credentialId } } as const;
+  const definition = checkWorkflow({ name: "pay", trigger: { type: "manual" }, ...chainOf([pay]) });
+  return triggers.preflight({ definition, input: {}, depth: 0 }).kind;
+}
+
+test("runs are executed by this worker, without any credential, unless the environment names another executor", async () => {
   const installation = await openRig();
-  expect(madeWith(installation, {}).kind).toBe("native");
-  expect(madeWith(installation, { WORKFLOW_EXECUTOR: "native" }).kind).toBe("native");
+  expect(verdictOf(madeWith(installation, {}))).toBe("rejected");
+  expect(verdictOf(madeWith(installation, { WORKFLOW_EXECUTOR: "native" }))).toBe("rejected");
 });
 
 test("the http executor asks where the environment says that the bridge is, for what comes through the queue", async () => {
@@ -56,7 +66,7 @@ async function openBridged(kind: "http" | "hybrid"): Promise<Installation & { re
   const [installation, peer] = await Promise.all([openRig(), startHttpPeer()]);
   peer.respond(() => ({ body: `{"kind":"waiting"}` }));
   const made = madeWith(installation, { WORKFLOW_EXECUTOR: kind, WORKFLOW_BRIDGE_URL: peer.url, WORKFLOW_BRIDGE_SECRET: "s".repeat(32) });
-  expect(made.kind).toBe(kind);
+  expect(verdictOf(made)).toBe("run");
   const running = runConsumers(installation, [made.consumers["workflow-trigger"]]);
   onTestFinished(() => running.close(2000));
   return { ...installation, peer };

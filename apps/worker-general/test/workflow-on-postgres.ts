@@ -12,6 +12,7 @@ import { createAlerts } from "@toolctrl/runtime/alerts";
 import { createTestDatabase } from "@toolctrl/testkit/template-db";
 import { waitFor } from "@toolctrl/testkit/wait";
 import { createExecutor, type ExecutorKind } from "@toolctrl/workflow/executors";
+import { createTriggerStore } from "@toolctrl/workflow/triggers";
 import { createWorkflowConsumer } from "../src/consumers/create-workflow-consumer.ts";
 import { consumersWith } from "./consumers-with.ts";
 import type { E2eDatabase } from "./e2e-database.ts";
@@ -89,7 +90,7 @@ export async function openOnPostgres(shared: SharedDatabase): Promise<PostgresRi
     start(judgedFor = "native") {
       const { consumers, http } = consumersWith(installation, {}, functions);
       const executor = createExecutor({ kind: "native" }, { pool, http, log });
-      const workflows = createWorkflowConsumer({ pool, kind: judgedFor, executor, concurrency: 2 });
+      const workflows = createWorkflowConsumer({ pool, triggers: createTriggerStore(judgedFor), executor, concurrency: 2 });
       const running = runConsumers(installation, [workflows, consumers["plugin-fanout"], consumers["plugin-invoke"]]);
       closing.push(
         () => running.close(2000),

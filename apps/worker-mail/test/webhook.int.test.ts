@@ -24,6 +24,8 @@ test("an event reaches every enabled endpoint of its tenant that asked for its t
     const request = requests[path];
     if (request === undefined) throw new Error(`expected a request to ${path}`);
     expect(request.headers["webhook-id"]).toBe(id);
+    // What the endpoint does because of it is one deeper than the event.
+    expect(request.headers["toolctrl-depth"]).toBe("1");
     expect(verifies(request, secret)).toBe(true);
     expect(JSON.parse(request.text)).toEqual({ type: TYPE, timestamp: expect.any(String), data: PAYLOAD });
   }

@@ -1,3 +1,4 @@
+import { MAX_DEPTH } from "@toolctrl/foundation/envelope";
 import { CodedError } from "@toolctrl/foundation/errors";
 import { assertEventType } from "@toolctrl/foundation/event-type";
 import { checkEventPayload, findOutboxEvent } from "@toolctrl/foundation/events";
@@ -8,7 +9,6 @@ import type { OutboxEventInput } from "./outbox-event-input.ts";
 const MAX_NAME_LENGTH = 200;
 // Two keys of four-byte characters must fit an index entry (2,704 bytes): a longer one would fail inside the transaction.
 const MAX_KEY_LENGTH = 255;
-const MAX_DEPTH = 1_000;
 const MAX_TRACESTATE_LENGTH = 512;
 const TRACEPARENT = /^(?!ff)[0-9a-f]{2}-(?!0{32})[0-9a-f]{32}-(?!0{16})[0-9a-f]{16}-[0-9a-f]{2}$/;
 const FIELDS = new Set([

@@ -4,6 +4,12 @@ import type { JsonValue } from "./json.ts";
 // A job's data come out of JSON.parse: walking through the payload once more would find nothing, and costs more than all other fields.
 const jsonValue = z.custom<JsonValue>((value) => value !== undefined);
 
+/** As deep as an event may say it is. */
+export const MAX_DEPTH = 1000;
+
+/** The header in which a call tells what depth is that of the events it leads to, so that a loop through somebody's API is seen as one. */
+export const DEPTH_HEADER = "toolctrl-depth";
+
 /**
  * What a BullMQ job of an outbox queue carries. `payload` is absent when it travels by reference: the consumer then reads the row.
  *

@@ -4,7 +4,7 @@ import { uuidv7 } from "uuidv7";
 import { expect, test } from "vitest";
 import { switchWorkflow } from "../src/definitions.ts";
 import { listExecutions } from "../src/executions.ts";
-import { fanOutTrigger, type TriggerEvent } from "../src/triggers.ts";
+import { createTriggerStore, fanOutTrigger, type TriggerEvent } from "../src/triggers.ts";
 import { manual, note, openBench, TENANT, type Bench } from "./support.ts";
 
 const FORM = "0190a0a0-0000-4000-8000-000000000001";
@@ -26,7 +26,7 @@ function event(over: Partial<TriggerEvent> = {}): TriggerEvent {
 }
 
 const fanOut = (bench: Bench, trigger: TriggerEvent, kind: "native" | "hybrid" = "native") =>
-  transaction(bench.database.pool, (tx) => fanOutTrigger(tx, trigger, kind));
+  transaction(bench.database.pool, (tx) => fanOutTrigger(tx, trigger, createTriggerStore(kind)));
 
 test("an event starts every live workflow whose trigger it fits, and no other", async () => {
   const bench = await openBench();

@@ -1,3 +1,4 @@
+import { DEPTH_HEADER } from "@toolctrl/foundation/envelope";
 import type { FastifyInstance } from "fastify";
 import { z } from "zod";
 import type { ApiDeps } from "../api-deps.ts";
@@ -10,8 +11,10 @@ const headerName = z
   .string()
   .max(200)
   .regex(/^[\w!#$%&'*+.^`|~-]+$/, { error: "expected the name of a header: letters, digits and hyphens" })
-  // The run's own: it tells a repeated call from a new one.
-  .refine((name) => name.toLowerCase() !== "idempotency-key", { error: "expected another header than Idempotency-Key" });
+  // The run's own: they tell a repeated call from a new one, and a loop from a beginning.
+  .refine((name) => !["idempotency-key", DEPTH_HEADER].includes(name.toLowerCase()), {
+    error: "expected another header than Idempotency-Key and Toolctrl-Depth",
+  });
 
 const newCredential = z.strictObject({
   name: z.string().min(1).max(200),

@@ -6,7 +6,7 @@ import { z } from "zod";
 import type { ApiDeps } from "../api-deps.ts";
 import { callerOf } from "../http/caller.ts";
 import { readBody, readParams } from "../http/read-request.ts";
-import { requestContext } from "../http/request-context.ts";
+import { causeOf, requestContext } from "../http/request-context.ts";
 import { rowNotFound } from "../http/row-not-found.ts";
 import { jsonObject, notifyIds } from "../http/shapes.ts";
 
@@ -28,8 +28,8 @@ export function rowRoutes(api: FastifyInstance, { database }: ApiDeps): void {
     const { table } = readParams(tableParams, request);
     const { notify, ...row } = readBody(newRow, request);
     const { tenantId } = callerOf(request);
-    const context = requestContext(request, notify);
-    const change = await transaction(pool, (tx) => rowCreate(outboxTransactionOf(tx), { tenantId, table, ...row, context }));
+    const origin = { context: requestContext(request, notify), event: causeOf(request) };
+    const change = await transaction(pool, (tx) => rowCreate(outboxTransactionOf(tx), { tenantId, table, ...row, ...origin }));
     return reply.code(201).send(change);
   });
 
@@ -43,14 +43,14 @@ export function rowRoutes(api: FastifyInstance, { database }: ApiDeps): void {
   api.patch("/tables/:table/rows/:id", async (request) => {
     const key = rowKeyOf(request);
     const { notify, data } = readBody(changedRow, request);
-    const context = requestContext(request, notify);
-    return transaction(pool, (tx) => rowUpdate(outboxTransactionOf(tx), { ...key, data, context }));
+    const origin = { context: requestContext(request, notify), event: causeOf(request) };
+    return transaction(pool, (tx) => rowUpdate(outboxTransactionOf(tx), { ...key, data, ...origin }));
   });
 
   api.delete("/tables/:table/rows/:id", async (request) => {
     const key = rowKeyOf(request);
-    const context = requestContext(request, readBody(deletedRow, request).notify);
-    const deleted = await transaction(pool, (tx) => rowDelete(outboxTransactionOf(tx), { ...key, context }));
+    const origin = { context: requestContext(request, readBody(deletedRow, request).notify), event: causeOf(request) };
+    const deleted = await transaction(pool, (tx) => rowDelete(outboxTransactionOf(tx), { ...key, ...origin }));
     return { deleted };
   });
 }

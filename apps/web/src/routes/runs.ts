@@ -4,6 +4,7 @@ import type { FastifyInstance, FastifyRequest } from "fastify";
 import { z } from "zod";
 import type { ApiDeps } from "../api-deps.ts";
 import { callerOf } from "../http/caller.ts";
+import { causeOf } from "../http/request-context.ts";
 import { requestKeyOf } from "../http/request-key.ts";
 import { readBody, readParams, readQuery } from "../http/read-request.ts";
 import { idParams, runBody } from "../http/shapes.ts";
@@ -22,7 +23,8 @@ export function runRoutes(api: FastifyInstance, { database: { pool }, service }:
     const { input } = readBody(runBody, request);
     const { tenantId } = callerOf(request);
     const requestKey = requestKeyOf(request);
-    const { execution, duplicate } = await service.run({ tenantId, workflowId, startedBy: "api", input, requestKey });
+    const cause = causeOf(request);
+    const { execution, duplicate } = await service.run({ tenantId, workflowId, startedBy: "api", input, requestKey, ...cause });
     return reply.code(202).send({ run: execution, duplicate });
   });
 

@@ -6,6 +6,7 @@ import { apiErrorOf } from "../http/api-error.ts";
 import { callerOf } from "../http/caller.ts";
 import { openEventStream, type EventStream } from "../http/event-stream.ts";
 import { readBody, readParams, wrong } from "../http/read-request.ts";
+import { causeOf } from "../http/request-context.ts";
 import { requestKeyOf } from "../http/request-key.ts";
 import { idParams, runBody } from "../http/shapes.ts";
 
@@ -17,6 +18,7 @@ export function streamRoutes(api: FastifyInstance, { streams, log }: ApiDeps): v
     if (requestKeyOf(request) !== undefined) {
       throw wrong("header", [{ path: "idempotency-key", message: "expected none: a run that is there already cannot be streamed" }]);
     }
+    const cause = causeOf(request);
     let events: EventStream | undefined;
     let latest: ExecutionView | undefined;
     const onView = (run: ExecutionView): Promise<void> => {
@@ -26,7 +28,7 @@ export function streamRoutes(api: FastifyInstance, { streams, log }: ApiDeps): v
       return Promise.resolve();
     };
     try {
-      await streams.start({ tenantId: callerOf(request).tenantId, workflowId, input }, onView);
+      await streams.start({ tenantId: callerOf(request).tenantId, workflowId, input, ...cause }, onView);
       events?.end("end", { run: endOf(latest) });
     } catch (error) {
       // Nothing was sent yet: it is answered as any other.

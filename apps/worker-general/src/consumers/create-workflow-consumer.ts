@@ -7,16 +7,15 @@ import { assertNever, CodedError } from "@toolctrl/foundation/errors";
 import { workflowContinueRequestedSchema, workflowExecutionRequestedSchema, workflowTriggerEventSchema } from "@toolctrl/foundation/events";
 import type { JobOutcome } from "@toolctrl/queue/port";
 import { endLostStream } from "@toolctrl/workflow/executions";
-import type { Executor, ExecutorKind } from "@toolctrl/workflow/executors";
+import type { Executor } from "@toolctrl/workflow/executors";
 import type { RunEnd } from "@toolctrl/workflow/runner";
-import { fanOutTrigger } from "@toolctrl/workflow/triggers";
+import { fanOutTrigger, type TriggerStore } from "@toolctrl/workflow/triggers";
 
 const NAME = "workflow-trigger";
 
 export interface WorkflowDeps {
   readonly pool: Database["pool"];
-  /** What candidates are judged for. */
-  readonly kind: ExecutorKind;
+  readonly triggers: TriggerStore;
   readonly executor: Executor;
   readonly concurrency: number;
 }
@@ -45,11 +44,11 @@ export function createWorkflowConsumer(deps: WorkflowDeps): NamedConsumer<typeof
   };
 }
 
-function startMatching({ pool, kind }: WorkflowDeps, delivery: Delivery): Promise<JobOutcome> {
+function startMatching({ pool, triggers }: WorkflowDeps, delivery: Delivery): Promise<JobOutcome> {
   const { eventId, tenantId, envelope } = delivery;
   const trigger = parsePayload(workflowTriggerEventSchema, delivery);
   const event = { ...trigger, eventId, tenantId, depth: envelope.depth, correlationId: envelope.correlationId };
-  return databaseEffect(pool, NAME, delivery, (tx) => fanOutTrigger(tx, event, kind));
+  return databaseEffect(pool, NAME, delivery, (tx) => fanOutTrigger(tx, event, triggers));
 }
 
 async function goOn(deps: WorkflowDeps, delivery: Delivery): Promise<JobOutcome> {

@@ -37,7 +37,8 @@ async function requestOf(
   if (target.kind === "function") return { kind: "later", waitMs: 100 };
   const body = webhookBody({ type: delivery.type, createdAt: delivery.envelope.createdAt, data: hookPayload(delivery.payload) });
   try {
-    return signedRequest({ url: target.url, id: externalId, body, secrets: openPluginSecrets(target, deps.secretsKey) });
+    const secrets = openPluginSecrets(target, deps.secretsKey);
+    return signedRequest({ url: target.url, id: externalId, body, secrets, depth: delivery.envelope.depth });
   } catch (error) {
     if (isCodedError(error) && error.code === "PLUGIN.SECRET") return error;
     throw error;

@@ -19,7 +19,7 @@ export function deliverToEndpoint(delivery: Delivery, intent: Intent, body: Buff
   const endpoint = { tenantId: delivery.tenantId, id: intent.target };
   const call: ExternalCall = {
     terms: WEBHOOK_TERMS,
-    prepare: (tx) => requestOf(tx, endpoint, { id: intent.externalId, body }, deps),
+    prepare: (tx) => requestOf(tx, endpoint, { id: intent.externalId, body, depth: delivery.envelope.depth }, deps),
     async onSettle(tx, verdict) {
       if (verdict.kind === "gone") await disableWebhookEndpoint(tx, endpoint, `answered 410 to ${intent.externalId}`);
     },
@@ -30,7 +30,7 @@ export function deliverToEndpoint(delivery: Delivery, intent: Intent, body: Buff
 async function requestOf(
   tx: Queryable,
   endpoint: { tenantId: string; id: string },
-  { id, body }: { id: string; body: Buffer },
+  call: { id: string; body: Buffer; depth: number },
   deps: Pick<WebhookDeliverDeps, "secretsKey">,
 ): Promise<CallRequest | CodedError> {
   const target = await loadWebhookTarget(tx, endpoint);
@@ -39,7 +39,7 @@ async function requestOf(
     return new CodedError("WEBHOOK.GONE", `expected endpoint ${endpoint.id} to be enabled, it is ${state}`);
   }
   try {
-    return signedRequest({ url: target.url, id, body, secrets: openWebhookSecrets(target, deps.secretsKey) });
+    return signedRequest({ url: target.url, ...call, secrets: openWebhookSecrets(target, deps.secretsKey) });
   } catch (cause) {
     return new CodedError("WEBHOOK.SECRET", `expected the secrets of endpoint ${target.id} to open`, {
       facts: { endpointId: target.id },

@@ -17,6 +17,8 @@ export interface RunRequest extends WorkflowKey {
   readonly input?: JsonObject | undefined;
   /** The caller's own key: a second request with it is the first one's run again. */
   readonly requestKey?: string | undefined;
+  /** How many events led to it. Default 0: a person's own doing. */
+  readonly depth?: number | undefined;
 }
 
 /**
@@ -29,14 +31,14 @@ export async function startRun(
   request: RunRequest,
   executor: ExecutorKind,
 ): Promise<{ execution: Execution; duplicate: boolean }> {
-  const { tenantId, workflowId, startedBy, requestKey } = request;
+  const { tenantId, workflowId, startedBy, requestKey, depth = 0 } = request;
   const workflow = await readWorkflow(tx, request);
   if (!workflow.live) {
     throw new CodedError("WORKFLOW.NOT_LIVE", `expected workflow ${workflowId} to be live, got it switched off`, { facts: { workflowId } });
   }
   const { definition } = await loadDefinition(tx, { workflowId, version: workflow.version });
   const input = checkInput(definition, request.input ?? {});
-  const verdict = preflight({ definition: { ...definition, trigger: { type: "manual" } }, input, depth: 0 }, executor);
+  const verdict = preflight({ definition: { ...definition, trigger: { type: "manual" } }, input, depth }, executor);
   const end = verdict.kind === "rejected" || verdict.kind === "skipped" ? { status: verdict.kind, error: verdict.error } : null;
   return insertExecution(tx, {
     tenantId,
@@ -45,7 +47,7 @@ export async function startRun(
     startedBy,
     requestKey,
     input,
-    depth: 0,
+    depth,
     correlationId: null,
     end,
   });

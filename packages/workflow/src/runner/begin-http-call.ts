@@ -1,3 +1,4 @@
+import { DEPTH_HEADER } from "@toolctrl/foundation/envelope";
 import { CodedError } from "@toolctrl/foundation/errors";
 import type { GuardedRequest } from "@toolctrl/runtime/guarded-http";
 import { uuidv7 } from "uuidv7";
@@ -20,7 +21,7 @@ const MAX_RESPONSE_BYTES = 256 * 1024;
 
 /**
  * Makes the request of a step and marks it as calling, the last thing before it leaves. Every try carries the same `Idempotency-Key`: run, step,
- * turn and epoch.
+ * turn and epoch, and how deep what comes of it is, so that a loop through somebody's API ends too.
  * @throws CodedError `WORKFLOW.TEMPLATE`; `WORKFLOW.UNSUPPORTED_BLOCK` when it needs a credential and there is no access to any
  */
 export async function beginHttpCall(deps: RunnerDeps, run: BlockRun<"httpRequest">): Promise<BegunCall> {
@@ -30,6 +31,7 @@ export async function beginHttpCall(deps: RunnerDeps, run: BlockRun<"httpRequest
     ...headersOf(node.config, variables),
     ...(credentialId === undefined ? {} : await openCredential(deps, run, credentialId)),
     "idempotency-key": `${execution.id}-${step.nodeId}-${step.iteration}-${step.retryEpoch}`,
+    [DEPTH_HEADER]: String(execution.depth + 1),
   };
   const body = bodyOf(node.config, variables);
   const request = {

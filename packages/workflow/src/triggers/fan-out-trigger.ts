@@ -1,9 +1,7 @@
 import type { Queryable } from "@toolctrl/db/sql";
 import { insertExecution } from "../executions/insert-execution.ts";
-import type { ExecutorKind } from "../executors/executor.ts";
-import { findCandidates } from "./find-candidates.ts";
-import { preflight } from "./preflight.ts";
 import type { TriggerEvent } from "./trigger-event.ts";
+import type { TriggerStore } from "./trigger-store.ts";
 
 /** How many runs an event made. */
 export interface TriggerSummary {
@@ -16,10 +14,10 @@ export interface TriggerSummary {
  * Starts the live workflows that an event matches, in the caller's transaction: a run, and the event that has it run, for each; or a run that
  * ended before it began, with the reason. One run per workflow and event, however often the event comes.
  */
-export async function fanOutTrigger(tx: Queryable, event: TriggerEvent, executor: ExecutorKind): Promise<TriggerSummary> {
+export async function fanOutTrigger(tx: Queryable, event: TriggerEvent, store: TriggerStore): Promise<TriggerSummary> {
   const summary = { started: 0, rejected: 0, skipped: 0 };
-  for (const { workflowId, version, ...candidate } of await findCandidates(tx, event)) {
-    const verdict = preflight(candidate, executor);
+  for (const { workflowId, version, ...candidate } of await store.findCandidates(tx, event)) {
+    const verdict = store.preflight(candidate);
     if (verdict.kind === "none") continue;
     const { tenantId, source, eventId, correlationId } = event;
     const end = verdict.kind === "run" ? null : { status: verdict.kind, error: verdict.error };
