@@ -56,18 +56,20 @@ export async function runSample(deps: SampleRunDeps): Promise<SampleRun> {
 
 const LOOK_EVERY_MS = 250;
 
-/** Waits for the last effect, and then until nothing is left that could make one more: an early look would not see a double. */
+/**
+ * Waits until nothing is left that could have one more effect: what is missing then is lost, and an earlier look would not see a double.
+ * It takes two looks in a row, as the events and the queues are not read at one time: between them a job can end that has published.
+ */
 async function untilQuiet(deps: SampleRunDeps, runId: string, report: TrafficReport): Promise<Comparison> {
   const giveUpAt = performance.now() + deps.deadlineSeconds * 1000;
-  let ended: string | undefined;
+  let [ended, quietLooks]: [string | undefined, number] = [undefined, 0];
   void deps.workerEnded.then((how) => (ended = how));
   for (;;) {
     await answerQuestions(deps.database, TENANTS);
-    const comparison = await compareNow(deps, runId);
-    deps.progress.show(report, comparison);
-    const over = comparison.missing.length === 0 && (await isQuiet(deps, runId, report));
+    deps.progress.show(report, await compareNow(deps, runId));
+    quietLooks = (await isQuiet(deps, runId, report)) ? quietLooks + 1 : 0;
     // What was seen before the queues fell quiet is not the last word.
-    if (over || performance.now() > giveUpAt) return compareNow(deps, runId);
+    if (quietLooks === 2 || performance.now() > giveUpAt) return compareNow(deps, runId);
     if (ended !== undefined) throw new Error(ended);
     await new Promise((resolve) => setTimeout(resolve, LOOK_EVERY_MS));
   }

@@ -30,7 +30,7 @@ async function runSabotaged(trigger: string, args: readonly string[] = []): Prom
   const database = await createDatabase({ url, poolMax: 1, app: "test" });
   await database.pool.query(trigger);
   await database.close();
-  return runStack([...SMALL, "--deadline", "8", ...args], { DATABASE_URL: url, ...freshRedis() });
+  return runStack([...SMALL, ...args], { DATABASE_URL: url, ...freshRedis() });
 }
 
 // 40 business cases: 2 roll back (17, 34), 3 repeat a dispatch key (13, 26, 39); the others are the 17 sample cases in turn, two of each.
