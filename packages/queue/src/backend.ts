@@ -5,7 +5,7 @@ import { createAddAll } from "./add-all.ts";
 import { classifyQueueError, timeoutError, unreachableError } from "./classify-error.ts";
 import { measureClockSkew } from "./clock-skew.ts";
 import type { QueueDriver } from "./driver.ts";
-import { countsOf, liveOf, viewOf } from "./job-view.ts";
+import { countsOf, viewOf } from "./job-view.ts";
 import type { JobHandler, QueueBackend, QueueWorker, WorkerOptions } from "./port.ts";
 import { createPostgresDriver } from "./postgres/postgres-driver.ts";
 import { createQueueWorker } from "./queue-worker.ts";
@@ -75,8 +75,8 @@ function assemble(driver: QueueDriver, settings: QueueSettings): QueueBackend {
     work,
     schedule: (queue, job) => schedules.keep(queue, job),
     counts: (queue) => request("the counts", async () => countsOf(driver.queue(queue))),
-    find: (queue, jobId) => request("the search", () => viewOf(driver.queue(queue), jobId)),
-    findLive: (queue, jobIds) => request("the search", () => liveOf(driver.queue(queue), jobIds)),
+    find: (queue, jobId) => request("the search", () => viewOf(driver, queue, jobId)),
+    findLive: (queue, jobIds) => request("the search", () => driver.findLive(queue, jobIds)),
     ping: () => (closing === undefined ? driver.ping() : Promise.reject(closed())),
     clockSkewMs: () => measureClockSkew(() => driver.serverClockMs()),
     evictionPolicy: () => driver.evictionPolicy().catch(unknown),

@@ -58,6 +58,10 @@ export interface QueueDriver {
   readonly kind: "redis" | "postgres";
   /** The producer's side of a queue, made once. */
   queue(name: QueueName): BullQueue;
+  /** The state of a job as BullMQ names it, "unknown" when there is no such job. */
+  jobState(name: QueueName, jobId: string): Promise<string>;
+  /** Those of some jobs that may still run. */
+  findLive(name: QueueName, jobIds: readonly string[]): Promise<Set<string>>;
   /** Whether the producer's connection is up now; says nothing about the next moment. */
   isUsable(): boolean;
   /** Waits at most `ms` for the producer's connection. @throws CodedError `QUEUE.UNREACHABLE` */

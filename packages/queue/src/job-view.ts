@@ -1,4 +1,5 @@
-import type { BullQueue } from "./driver.ts";
+import type { QueueName } from "@toolctrl/foundation/queues";
+import type { BullQueue, QueueDriver } from "./driver.ts";
 import type { JobState, JobView, QueueCounts } from "./port.ts";
 
 const STATES: Readonly<Record<string, JobState>> = {
@@ -12,12 +13,10 @@ const STATES: Readonly<Record<string, JobState>> = {
   failed: "failed",
 };
 
-const LIVE: ReadonlySet<JobState> = new Set(["waiting", "active", "delayed"]);
-
 /** A job as an operator sees it, or null when the queue does not know it (any more). */
-export async function viewOf(queue: BullQueue, jobId: string): Promise<JobView | null> {
-  const job = await queue.getJob(jobId);
-  const state = STATES[(await job?.getState()) ?? "absent"];
+export async function viewOf(driver: Pick<QueueDriver, "queue" | "jobState">, queue: QueueName, jobId: string): Promise<JobView | null> {
+  const job = await driver.queue(queue).getJob(jobId);
+  const state = job === undefined ? undefined : STATES[await driver.jobState(queue, jobId)];
   if (job === undefined || state === undefined) return null;
   return {
     id: jobId,
@@ -30,20 +29,6 @@ export async function viewOf(queue: BullQueue, jobId: string): Promise<JobView |
     startedAt: dateOf(job.processedOn),
     finishedAt: dateOf(job.finishedOn),
   };
-}
-
-/** Questions to the server at once: on Postgres each takes a connection of a small pool, and waiting for one is bounded. */
-const STATES_AT_ONCE = 20;
-
-/** Those of the jobs that may still run. */
-export async function liveOf(queue: BullQueue, jobIds: readonly string[]): Promise<Set<string>> {
-  const live = new Set<string>();
-  const open = jobIds.values();
-  const lane = async (): Promise<void> => {
-    for (const id of open) if (LIVE.has(STATES[await queue.getJobState(id)] ?? "absent")) live.add(id);
-  };
-  await Promise.all(Array.from({ length: Math.min(STATES_AT_ONCE, jobIds.length) }, lane));
-  return live;
 }
 
 export async function countsOf(queue: BullQueue): Promise<QueueCounts> {

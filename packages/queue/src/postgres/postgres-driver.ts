@@ -9,6 +9,7 @@ import { assertQueueName, postgresSchemaOf } from "../names.ts";
 import { workerSettings, type QueueSettings } from "../settings.ts";
 import { withAdvisoryLock } from "./advisory-lock.ts";
 import { connectWithRetry, poolConfig, type PostgresTarget } from "./postgres-boot.ts";
+import { findLiveJobs } from "./find-live-jobs.ts";
 import { createPostgresProbe } from "./postgres-probe.ts";
 import { createPostgresProducer, type PostgresBackendFactory } from "./postgres-producer.ts";
 
@@ -26,6 +27,8 @@ export function createPostgresDriver(url: string | undefined, settings: QueueSet
   return {
     kind: "postgres",
     queue: (name): BullQueue => producer.queue(name),
+    jobState: (name, jobId) => producer.queue(name).getJobState(jobId),
+    findLive: (name, jobIds) => findLiveJobs(producer.queue(name), jobIds),
     isUsable: () => producer.isUsable(),
     untilUsable: (ms) => withDeadline(producer.booting, ms, () => unreachableError(`no connection within ${Math.round(ms)} ms`)),
     describeQueue: (name) => producer.describe(name),

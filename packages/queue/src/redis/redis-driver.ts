@@ -8,6 +8,7 @@ import { createErrorReporter } from "../log.ts";
 import { assertQueueName } from "../names.ts";
 import { workerSettings, type QueueSettings } from "../settings.ts";
 import { readEvictionPolicy } from "./eviction-policy.ts";
+import { findLiveJobs, readJobState } from "./job-states.ts";
 import { readPersistence } from "./persistence.ts";
 import { assertRedisUrl, createFailFastClient, createWorkerClient, endClient, untilReady } from "./redis-client.ts";
 import { createRedisProducer } from "./redis-producer.ts";
@@ -22,10 +23,13 @@ export function createRedisDriver(url: string | undefined, settings: QueueSettin
   const client = createFailFastClient(url, addTimeoutMs, reporter("producer"));
   const producer = createRedisProducer(client, settings, reporter("producer"));
   const probe = createFailFastClient(url, PING_MS, reporter("probe"), true);
+  const keysOf = (name: QueueName) => (suffix: string) => producer.queue(name).toKey(suffix);
   let workers: Redis | undefined;
   return {
     kind: "redis",
     queue: (name): BullQueue => producer.queue(name),
+    jobState: (name, jobId) => readJobState(client, keysOf(name), jobId),
+    findLive: (name, jobIds) => findLiveJobs(client, keysOf(name), jobIds),
     isUsable: () => client.status === "ready",
     untilUsable: (ms) => untilReady(client, ms),
     describeQueue: (name) => producer.describe(name),
