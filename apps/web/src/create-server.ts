@@ -6,6 +6,7 @@ import type { ApiDeps } from "./api-deps.ts";
 import { answerError } from "./http/answer-error.ts";
 import { createAuthenticate } from "./http/caller.ts";
 import { MAX_BODY_BYTES, REQUEST_MS } from "./http/limits.ts";
+import { traceRequests } from "./http/trace-request.ts";
 import { bridgeRoutes, type BridgeDeps } from "./routes/bridge.ts";
 import { credentialRoutes } from "./routes/credentials.ts";
 import { formRoutes } from "./routes/forms.ts";
@@ -33,6 +34,7 @@ export function createServer(deps: ServerDeps): FastifyInstance {
   const server = fastify({ ...settings, frameworkErrors: onError });
   server.setErrorHandler(onError);
   server.setNotFoundHandler((request, reply) => onError(notFound(request), request, reply));
+  traceRequests(server);
   server.addHook("onResponse", (_request, reply, done) => {
     deps.metrics.add("web_requests_total", 1, { code: String(reply.raw.statusCode) });
     done();

@@ -5,6 +5,7 @@ import { createGuardedHttp } from "@toolctrl/runtime/guarded-http";
 import { startHealthServer } from "@toolctrl/runtime/health";
 import { createLogger } from "@toolctrl/runtime/logger";
 import { createMetrics } from "@toolctrl/runtime/metrics";
+import { openTracing } from "@toolctrl/runtime/open-tracing";
 import { runAsProgram, runUntilSignal, together } from "@toolctrl/runtime/run";
 import { createExecutionsService } from "@toolctrl/workflow/executions";
 import { createServer } from "./create-server.ts";
@@ -24,6 +25,7 @@ function runWeb(): Promise<never> {
   return runUntilSignal(
     async (scope) => {
       const metrics = createMetrics();
+      scope.add("tracing", await openTracing(env, APP, log));
       const alerts = scope.add("alerts", createAlerts({ dsn: env.SENTRY_DSN, app: APP, log }));
       const database = scope.add("database", await createDatabase(databaseOptions(env, APP, log)));
       const http = scope.add("http", createGuardedHttp({ allow: env.OUTBOUND_HTTP_ALLOW?.split(",") ?? [] }));

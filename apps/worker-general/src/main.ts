@@ -11,6 +11,7 @@ import { createAlerts } from "@toolctrl/runtime/alerts";
 import { envOrExit } from "@toolctrl/runtime/env";
 import { createLogger } from "@toolctrl/runtime/logger";
 import { createMetrics } from "@toolctrl/runtime/metrics";
+import { openTracing } from "@toolctrl/runtime/open-tracing";
 import { runAsProgram, runUntilSignal, together } from "@toolctrl/runtime/run";
 import { boundHeap } from "@toolctrl/worker/bound-heap";
 import { openBackend, openDatabase, openHttp, openStore, startHealth } from "@toolctrl/worker/resources";
@@ -39,6 +40,7 @@ export function runWorkerGeneral({ gate, pluginFunctions = {} }: WorkerGeneralOp
     async (scope) => {
       const receiver = receiverSettings(env);
       const metrics = createMetrics();
+      scope.add("tracing", await openTracing(env, APP, log));
       const alerts = scope.add("alerts", createAlerts({ dsn: env.SENTRY_DSN, app: APP, log }));
       const database = scope.add("database", await openDatabase(env, APP, log));
       const store = scope.add("store", openStore(env, database, log));

@@ -1,4 +1,5 @@
 import type { JobEnvelope } from "@toolctrl/foundation/envelope";
+import { activeTraceContext } from "@toolctrl/foundation/tracing";
 import { HANDED_ON, handedOnJobId } from "@toolctrl/queue/handed-on-jobs";
 import type { NewJob, QueueBackend } from "@toolctrl/queue/port";
 
@@ -9,7 +10,12 @@ import type { NewJob, QueueBackend } from "@toolctrl/queue/port";
 export function emailJobOf(envelope: JobEnvelope): NewJob {
   const { payload: _rendered, ...data } = envelope;
   const { outboxEventId: id, generation } = envelope;
-  return { queue: HANDED_ON["email-send"].queue, id: handedOnJobId("email-send", { id, generation }), name: "email.send", data };
+  return {
+    queue: HANDED_ON["email-send"].queue,
+    id: handedOnJobId("email-send", { id, generation }),
+    name: "email.send",
+    data: { ...data, ...activeTraceContext() },
+  };
 }
 
 /**

@@ -4,6 +4,7 @@ import type { DeliveredJob, JobOutcome, QueueWorker } from "@toolctrl/queue/port
 import type { ConsumerContext } from "./context.ts";
 import type { Consumer } from "./define.ts";
 import { deliver, type DeliveryEnd } from "./deliver.ts";
+import { inDeliverySpan } from "./delivery-span.ts";
 import { recordDeath } from "./record-death.ts";
 
 export interface RunningConsumers {
@@ -42,17 +43,20 @@ function startConsumer(consumer: Consumer, context: ConsumerContext): QueueWorke
   return context.backend.work(consumer.queue, (job) => handleJob(consumer, job, context), {
     concurrency: consumer.concurrency,
     onDead: (job, error) => recordDeath(consumer, job, error, context),
+    onStalled: ({ queue }) => context.metrics.add("queue_stalled_total", 1, { queue }),
   });
 }
 
 async function handleJob(consumer: Consumer, job: DeliveredJob, context: ConsumerContext): Promise<JobOutcome> {
-  const startedAt = performance.now();
-  const end = await deliver(consumer, job, context);
-  context.metrics.observe("outbox_consumer_seconds", (performance.now() - startedAt) / 1000, {
-    consumer: consumer.name,
+  return inDeliverySpan(consumer, job, async () => {
+    const startedAt = performance.now();
+    const end = await deliver(consumer, job, context);
+    context.metrics.observe("outbox_consumer_seconds", (performance.now() - startedAt) / 1000, {
+      consumer: consumer.name,
+    });
+    report(consumer, job, end, context);
+    return end;
   });
-  report(consumer, job, end, context);
-  return end.outcome;
 }
 
 function report(consumer: Consumer, job: DeliveredJob, end: DeliveryEnd, context: ConsumerContext): void {

@@ -4,6 +4,7 @@ import { assertEventType } from "@toolctrl/foundation/event-type";
 import { checkEventPayload, findOutboxEvent } from "@toolctrl/foundation/events";
 import { encodeStrictJson } from "@toolctrl/foundation/json";
 import { recordKeyOf } from "@toolctrl/foundation/record-key";
+import { activeTraceContext } from "@toolctrl/foundation/tracing";
 import type { OutboxEventInput } from "./outbox-event-input.ts";
 
 const MAX_NAME_LENGTH = 200;
@@ -126,7 +127,8 @@ function depth(value: unknown): number {
 }
 
 function traceContext(event: OutboxEventInput): { traceparent: string | null; tracestate: string | null } {
-  const { traceparent, tracestate } = event;
+  // What is active where it is published, unless the caller says what it continues.
+  const { traceparent, tracestate } = event.traceparent === undefined ? activeTraceContext() : event;
   if (typeof traceparent !== "string" || !TRACEPARENT.test(traceparent)) return { traceparent: null, tracestate: null };
   const usable = typeof tracestate === "string" && tracestate.length <= MAX_TRACESTATE_LENGTH && /^[\x20-\x7e]+$/.test(tracestate);
   return { traceparent, tracestate: usable ? tracestate : null };

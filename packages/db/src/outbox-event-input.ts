@@ -21,7 +21,7 @@ export interface OutboxEventInput<T extends string = string> {
   readonly causationId?: string | undefined;
   /** How many events led to this one. */
   readonly depth?: number | undefined;
-  /** W3C trace context; a malformed one is left out, as that standard demands. */
+  /** W3C trace context; a malformed one is left out, as that standard demands. Default: that of the active OpenTelemetry span. */
   readonly traceparent?: string | undefined;
   readonly tracestate?: string | undefined;
 }

@@ -2,7 +2,8 @@ import type { Alerts } from "@toolctrl/runtime/alerts";
 import type { Metrics } from "@toolctrl/runtime/metrics";
 import type { RouteRule, Router } from "@toolctrl/event-router/router";
 import { describeError, errorCodeOf, isCodedError } from "@toolctrl/foundation/errors";
-import type { AddResult, NewJob, QueueBackend } from "@toolctrl/queue/port";
+import type { AddResult, QueueBackend } from "@toolctrl/queue/port";
+import { addTraced, type RoutedEvent } from "./add-traced.ts";
 import { backoffMs } from "./backoff.ts";
 import type { ClaimedEvent } from "./claimed-event.ts";
 import { jobOfEvent } from "./job-of-event.ts";
@@ -28,13 +29,13 @@ export interface HandOff {
 /** Routes claimed events and adds their jobs in bulk; says how each claim ends. Writes nothing to the database. */
 export async function handOff(deps: HandOffDeps, events: readonly ClaimedEvent[]): Promise<HandOff> {
   const settlements: Settlement[] = [];
-  const routed: { event: ClaimedEvent; job: NewJob }[] = [];
+  const routed: RoutedEvent[] = [];
   for (const event of events) {
     const rule = deps.router(event.eventType);
     if (rule?.target === "queue") routed.push({ event, job: jobOfEvent(event, rule.queue) });
     else settlements.push(refuse(deps, event, rule));
   }
-  const results = routed.length === 0 ? [] : await deps.backend.addAll(routed.map((entry) => entry.job));
+  const results = routed.length === 0 ? [] : await addTraced(deps.backend, routed);
   let unreachable = false;
   const added = new Map<string, number>();
   routed.forEach(({ event, job }, index) => {

@@ -40,6 +40,16 @@ export const processEnv = {
     accepts: "a Sentry DSN, https://key@host/project",
     about: "Where alerts go; unset sends none",
   }),
+  OTEL_EXPORTER_OTLP_ENDPOINT: optionalUrl({
+    protocols: ["http:", "https:"],
+    about: "Base URL of an OTLP collector over HTTP, where traces go; unset traces nothing",
+  }),
+  OTEL_TRACES_SAMPLER_ARG: text({
+    pattern: /^(?:0(?:\.\d{1,6})?|1(?:\.0{1,6})?)$/,
+    accepts: "a number from 0 to 1",
+    fallback: "1",
+    about: "Part of the traces that begin in this process; those that began elsewhere are kept or left as it was decided there",
+  }),
 };
 
 /** Every process that uses the database. */

@@ -1,4 +1,5 @@
 import { CodedError, describeError, isCodedError } from "@toolctrl/foundation/errors";
+import { activeTraceContext, inSpan, SpanKind, type SpanOptions } from "@toolctrl/foundation/tracing";
 import { Client, type Dispatcher } from "undici";
 import { abortAfter, type Deadline } from "./deadline.ts";
 import { createGuardedConnector } from "./guarded-connector.ts";
@@ -67,20 +68,37 @@ export function createGuardedHttp(options: { allow?: readonly string[] } = {}): 
     async request(request) {
       const url = checkUrl(request.url);
       const headers = checkHeaders(request.headers ?? {});
-      const signals = request.signal === undefined ? [closing.signal] : [closing.signal, request.signal];
-      const deadline = abortAfter(request.deadlineMs, AbortSignal.any(signals));
-      const work = send(url, { ...request, headers }, allowed, deadline).finally(() => deadline.clear());
-      running.add(work);
-      try {
-        return await work;
-      } finally {
-        running.delete(work);
-      }
+      return inSpan(`HTTP ${request.method}`, callSpan(request.method, url), async (span) => {
+        const response = await sendTracked(url, { ...request, headers: { ...headers, ...activeTraceContext() } });
+        span.setAttribute("http.response.status_code", response.status);
+        return response;
+      });
     },
     async close() {
       closing.abort(new Error("the client was closed"));
       await Promise.allSettled(running);
     },
+  };
+
+  async function sendTracked(url: URL, request: GuardedRequest): Promise<GuardedResponse> {
+    const signals = request.signal === undefined ? [closing.signal] : [closing.signal, request.signal];
+    const deadline = abortAfter(request.deadlineMs, AbortSignal.any(signals));
+    const work = send(url, request, allowed, deadline).finally(() => deadline.clear());
+    running.add(work);
+    try {
+      return await work;
+    } finally {
+      running.delete(work);
+    }
+  }
+}
+
+/** Of the address the server only: paths and queries of webhooks hold secrets. */
+function callSpan(method: string, url: URL): SpanOptions {
+  const port = url.port === "" ? (url.protocol === "https:" ? 443 : 80) : Number(url.port);
+  return {
+    kind: SpanKind.CLIENT,
+    attributes: { "http.request.method": method, "server.address": url.hostname, "server.port": port },
   };
 }
 

@@ -1,3 +1,4 @@
+import { activeTraceIds } from "@toolctrl/foundation/tracing";
 import { pino, stdSerializers, type DestinationStream, type Logger as PinoLogger } from "pino";
 
 export type Logger = PinoLogger;
@@ -7,6 +8,7 @@ const SECRET_FIELDS = ["password", "secret", "authorization", "dsn", "databaseUr
 
 /**
  * One JSON line per message: `time` in ISO 8601, `level` as a word, `app`. Errors go under `err`, with code, fix and facts when coded.
+ * Inside a span, its ids go with each line (`trace_id`, `span_id`).
  * Writes are synchronous, so that a line before an exit is not lost.
  */
 export function createLogger(options: { app: string; level: string; destination?: DestinationStream }): Logger {
@@ -16,6 +18,7 @@ export function createLogger(options: { app: string; level: string; destination?
     timestamp: () => `,"time":"${new Date().toISOString()}"`,
     formatters: { level: (label: string) => ({ level: label }) },
     serializers: { err: serializeError },
+    mixin: activeTraceIds,
     redact: { paths: SECRET_FIELDS.flatMap((name) => [name, `*.${name}`]), censor: "[redacted]" },
   };
   return options.destination === undefined ? pino(settings) : pino(settings, options.destination);

@@ -4,6 +4,7 @@ import SMTPConnection, {
   type SMTPConnectionSendInfo,
   type SMTPEnvelope,
 } from "nodemailer/lib/smtp-connection";
+import { inSpan, SpanKind } from "@toolctrl/foundation/tracing";
 import { toOutcome, type SmtpOutcome } from "./smtp-outcome.ts";
 
 /** Where and how mail leaves. */
@@ -24,17 +25,27 @@ export interface SmtpMail {
   readonly raw: Buffer;
 }
 
+export interface SendOptions {
+  readonly signal: AbortSignal;
+  readonly beforeSend: () => Promise<void>;
+}
+
 /**
  * Sends one mail over a connection of its own. `signal` is the one total limit: on every phase, whatever the server drips.
  * `beforeSend` runs once the server has let us in, right before the mail; when it throws, nothing was sent and its error is thrown on.
  *
  * Never throws otherwise: refusals, silence and lost connections are outcomes.
  */
-export async function sendMail(
-  server: SmtpServer,
-  mail: SmtpMail,
-  options: { signal: AbortSignal; beforeSend: () => Promise<void> },
-): Promise<SmtpOutcome> {
+export function sendMail(server: SmtpServer, mail: SmtpMail, options: SendOptions): Promise<SmtpOutcome> {
+  const attributes = { "server.address": server.host, "server.port": server.port, "network.protocol.name": "smtp" };
+  return inSpan("SMTP send", { kind: SpanKind.CLIENT, attributes }, async (span) => {
+    const outcome = await converse(server, mail, options);
+    span.setAttribute("toolctrl.outcome", outcome.kind);
+    return outcome;
+  });
+}
+
+async function converse(server: SmtpServer, mail: SmtpMail, options: SendOptions): Promise<SmtpOutcome> {
   const { signal } = options;
   const connection = openConnection(server);
   try {

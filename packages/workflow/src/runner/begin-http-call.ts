@@ -5,12 +5,13 @@ import { uuidv7 } from "uuidv7";
 import type { BlockRun } from "../blocks/block-run.ts";
 import { renderJson, renderText, renderUrl } from "../templates.ts";
 import type { RunnerDeps } from "./deps.ts";
+import type { Step } from "./step.ts";
 import type { RunVariables } from "./variables.ts";
 import { beginCall } from "./write-steps.ts";
 
 /** A call that has begun, and is to be made now. */
 export interface BegunCall {
-  readonly stepId: string;
+  readonly step: Step;
   /** The fence: only who holds it may settle the call. */
   readonly token: string;
   readonly request: GuardedRequest;
@@ -43,7 +44,7 @@ export async function beginHttpCall(deps: RunnerDeps, run: BlockRun<"httpRequest
   };
   const token = uuidv7();
   await beginCall(tx, step.id, token);
-  return { stepId: step.id, token, successStatuses: successStatuses ?? null, request: body === null ? request : { ...request, body } };
+  return { step, token, successStatuses: successStatuses ?? null, request: body === null ? request : { ...request, body } };
 }
 
 type Config = BlockRun<"httpRequest">["node"]["config"];

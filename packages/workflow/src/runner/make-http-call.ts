@@ -2,6 +2,7 @@ import { judgeAnswer, judgeError, type CallTerms, type Verdict } from "@toolctrl
 import { transaction } from "@toolctrl/db/client";
 import { CodedError } from "@toolctrl/foundation/errors";
 import type { JsonValue } from "@toolctrl/foundation/json";
+import { inSpan } from "@toolctrl/foundation/tracing";
 import { isTerminal } from "@toolctrl/foundation/workflows";
 import type { GuardedResponse } from "@toolctrl/runtime/guarded-http";
 import type { ExecutionKey } from "../executions/execution.ts";
@@ -9,6 +10,7 @@ import type { BegunCall } from "./begin-http-call.ts";
 import { completeStep } from "./complete-step.ts";
 import type { RunnerDeps } from "./deps.ts";
 import { failStep } from "./fail-step.ts";
+import { stepSpan } from "./step-span.ts";
 import { holdRun } from "./take-turn.ts";
 
 const TERMS: Pick<CallTerms, "peer" | "codes" | "retriedStatuses"> = {
@@ -23,11 +25,15 @@ const TERMS: Pick<CallTerms, "peer" | "codes" | "retriedStatuses"> = {
 const OPTIONS = { maxRetryAfterMs: 60 * 60 * 1000 };
 
 /** Makes a call that has begun, and records what came of it. A call that another process has given up meanwhile settles nothing. */
-export async function makeHttpCall(deps: RunnerDeps, key: ExecutionKey, call: BegunCall, signal: AbortSignal): Promise<void> {
+export function makeHttpCall(deps: RunnerDeps, key: ExecutionKey, call: BegunCall, signal: AbortSignal): Promise<void> {
+  return inSpan("step httpRequest", stepSpan(key.executionId, call.step), () => callAndRecord(deps, key, call, signal));
+}
+
+async function callAndRecord(deps: RunnerDeps, key: ExecutionKey, call: BegunCall, signal: AbortSignal): Promise<void> {
   const verdict = await send(deps, call, signal);
   await transaction(deps.pool, async (tx) => {
     const run = await holdRun(tx, key);
-    const step = run.steps.find(({ id, token }) => id === call.stepId && token === call.token);
+    const step = run.steps.find(({ id, token }) => id === call.step.id && token === call.token);
     if (isTerminal(run.execution.status) || step === undefined) return;
     const { attempts, unknowns } = step;
     if (verdict.kind === "accepted")

@@ -1,6 +1,7 @@
 import { transaction } from "@toolctrl/db/client";
 import type { Queryable } from "@toolctrl/db/sql";
 import { isTerminal, type WorkflowDefinition } from "@toolctrl/foundation/workflows";
+import { inSpan } from "@toolctrl/foundation/tracing";
 import { runBlock } from "../blocks/run-block.ts";
 import { loadDefinition, type LoadedDefinition } from "../definitions/load-definition.ts";
 import type { ExecutionKey } from "../executions/execution.ts";
@@ -16,6 +17,7 @@ import { rest, type Rest } from "./rest.ts";
 import { settleAnswers } from "./settle-answers.ts";
 import { abandonCalls } from "./abandon-calls.ts";
 import { startExecution } from "./start-execution.ts";
+import { stepSpan } from "./step-span.ts";
 import { isOpen, type Step } from "./step.ts";
 import { variablesOf } from "./variables.ts";
 
@@ -70,7 +72,7 @@ async function runStep(deps: RunnerDeps, run: HeldRun, step: Step): Promise<Turn
   const node = nodeOf(run, step);
   const variables = variablesOf(execution, steps);
   if (node.block === "httpRequest") return { kind: "call", call: await beginHttpCall(deps, { tx, execution, node, step, variables }) };
-  const end = await runBlock({ tx, execution, node, step, variables });
+  const end = await inSpan(`step ${node.block}`, stepSpan(execution.id, step), () => runBlock({ tx, execution, node, step, variables }));
   if (end.kind === "done") await completeStep(run, step, { ...end, attempts: step.attempts + 1, unknowns: step.unknowns });
   return { kind: "stepped" };
 }
