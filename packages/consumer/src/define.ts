@@ -38,7 +38,7 @@ export interface Consumer {
   readonly needsPayload?: boolean;
   handle(delivery: Delivery): Promise<JobOutcome>;
   /**
-   * Called instead of `handle` when the receipt is there: passes the event on to the consumer behind this one, if there is one.
+   * Called instead of `handle` when the receipt is there, or when the event is a probe: passes the event on to the consumer behind this one, if there is one.
    * `payload` is null when it travels by reference.
    */
   passOn?(delivery: Delivery): Promise<void>;

@@ -1,5 +1,6 @@
-import type { JobEnvelope } from "@toolctrl/foundation/envelope";
+import { isProbe, type JobEnvelope } from "@toolctrl/foundation/envelope";
 import { isCodedError } from "@toolctrl/foundation/errors";
+import type { JsonValue } from "@toolctrl/foundation/json";
 import { withOutboxIdempotency } from "@toolctrl/outbox-receiver/idempotency";
 import type { DeliveredJob, JobOutcome } from "@toolctrl/queue/port";
 import { createIdempotencyStore } from "@toolctrl/shared-store";
@@ -66,6 +67,7 @@ async function deliverEnvelope(consumer: Consumer, job: DeliveredJob, envelope: 
     store,
     envelope.outboxEventId,
     async (claim) => {
+      if (isProbe(envelope)) return answerProbe(consumer, { ...base, payload: null, signal: job.signal });
       const payload = consumer.needsPayload === false ? null : await loadPayload(context.pool, envelope);
       const outcome = await consumer.handle(withSignal({ ...base, payload }, [job.signal, claim.signal]));
       if (outcome.kind !== "done") throw new NotDone(outcome);
@@ -75,6 +77,12 @@ async function deliverEnvelope(consumer: Consumer, job: DeliveredJob, envelope: 
   );
   if (duplicate) await passOn(consumer, { ...base, payload: envelope.payload ?? null, signal: job.signal });
   return { outcome: { kind: "done", result } as const, duplicate };
+}
+
+/** A probe asks whether it gets here and is finished: it goes on to the next consumer, and the handler, which could reach a person, is not run. */
+async function answerProbe(consumer: Consumer, delivery: Delivery): Promise<JsonValue> {
+  await passOn(consumer, delivery);
+  return { probe: true };
 }
 
 /** Joins the signals when the handler first asks: many handlers never do, and joining costs more than the rest of a delivery. */

@@ -1,3 +1,4 @@
+import { PROBE_TENANT, probeTypeOf } from "@toolctrl/foundation/envelope";
 import { CodedError } from "@toolctrl/foundation/errors";
 import type { JobOutcome } from "@toolctrl/queue/port";
 import { createAlerts } from "@toolctrl/runtime/alerts";
@@ -27,6 +28,25 @@ test("a finished delivery leaves a receipt with its result, and its payload reac
   ]);
   expect(await harness.receipts(id)).toEqual([{ outcome: "done", effectEpoch: 0, result: { ok: true }, detail: null }]);
   expect(await counter(harness.metrics, `outbox_consumer_deliveries_total{consumer="${CONSUMER}",outcome="done"}`)).toBe(1);
+});
+
+test("a probe gets its receipt and is passed on, and its handler is not run; what has only one of its marks is handled", async () => {
+  const harness = await createHarness();
+  const [handled, passedOn]: [string[], string[]] = [[], []];
+  harness.start({
+    handle: async ({ eventId }) => {
+      handled.push(eventId);
+      return done();
+    },
+    passOn: async ({ eventId }) => void passedOn.push(eventId),
+  });
+  const [probe, typed, owned] = [newEventId(), newEventId(), newEventId()];
+  await harness.add({ outboxEventId: probe, tenantId: PROBE_TENANT, type: probeTypeOf("audit.") });
+  await harness.add({ outboxEventId: typed, type: probeTypeOf("audit.") });
+  await harness.add({ outboxEventId: owned, tenantId: PROBE_TENANT });
+  await Promise.all([probe, typed, owned].map((id) => untilJob(harness, id, "completed")));
+  expect([handled.sort(), passedOn]).toEqual([[typed, owned].sort(), [probe]]);
+  expect(await harness.receipts(probe)).toEqual([{ outcome: "done", effectEpoch: 0, result: { probe: true }, detail: null }]);
 });
 
 test("a handler that throws gives up its claim: the next delivery runs it at once, and the error reaches the queue unchanged", async () => {

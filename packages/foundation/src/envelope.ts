@@ -41,3 +41,21 @@ export const jobEnvelopeSchema = z.strictObject({
 });
 
 export type JobEnvelope = z.infer<typeof jobEnvelopeSchema>;
+
+/** Whose events probes are. No product gives a tenant this id. */
+export const PROBE_TENANT = "toolctrl-probe";
+
+const PROBE_ENDING = "outbox.probe";
+
+/** The type of the probe of a route, by the route's prefix. */
+export function probeTypeOf(prefix: string): string {
+  return `${prefix}${PROBE_ENDING}`;
+}
+
+/**
+ * Whether an event is a probe: it takes its route's whole way, and has no effect at its end. It needs both, so that no event of a tenant's is taken
+ * for one because of its name.
+ */
+export function isProbe({ tenantId, type }: Pick<JobEnvelope, "tenantId" | "type">): boolean {
+  return tenantId === PROBE_TENANT && type.endsWith(`.${PROBE_ENDING}`);
+}

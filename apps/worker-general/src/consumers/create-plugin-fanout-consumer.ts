@@ -1,11 +1,12 @@
 import { databaseEffect } from "@toolctrl/consumer/database-effect";
 import type { Delivery, NamedConsumer } from "@toolctrl/consumer/define";
 import type { Database } from "@toolctrl/db/client";
+import { isProbe } from "@toolctrl/foundation/envelope";
 import type { QueueBackend } from "@toolctrl/queue/port";
 import { hookPayload } from "../plugins/hook-payload.ts";
 import { fanOut, unfinishedHooks } from "../plugins/fan-out.ts";
 import { PLUGIN_FANOUT } from "../plugins/invocation.ts";
-import { addInvokeJobs } from "../plugins/invoke-job.ts";
+import { addInvokeJobs, addProbeJob } from "../plugins/invoke-job.ts";
 
 export interface PluginFanoutDeps {
   readonly pool: Database["pool"];
@@ -27,7 +28,7 @@ export function createPluginFanoutConsumer(deps: PluginFanoutDeps): NamedConsume
       if (outcome.kind === "done") await handOn(delivery, deps);
       return outcome;
     },
-    passOn: (delivery) => handOn(delivery, deps),
+    passOn: (delivery) => (isProbe(delivery.envelope) ? addProbeJob(deps.backend, delivery.envelope) : handOn(delivery, deps)),
   };
 }
 
