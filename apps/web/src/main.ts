@@ -27,7 +27,7 @@ function runWeb(): Promise<never> {
       const metrics = createMetrics();
       scope.add("tracing", await openTracing(env, APP, log));
       const alerts = scope.add("alerts", createAlerts({ dsn: env.SENTRY_DSN, app: APP, log }));
-      const database = scope.add("database", await createDatabase(databaseOptions(env, APP, log)));
+      const database = scope.add("database", await createDatabase(databaseOptions(env, APP, { log, metrics })));
       const http = scope.add("http", createGuardedHttp({ allow: env.OUTBOUND_HTTP_ALLOW?.split(",") ?? [] }));
       const { pool } = database;
 

@@ -1,14 +1,16 @@
 import type { Database, DatabaseOptions } from "@toolctrl/db/client";
 import type { HealthOptions } from "@toolctrl/runtime/health";
 import type { Logger } from "@toolctrl/runtime/logger";
+import type { Metrics } from "@toolctrl/runtime/metrics";
 import type { WebEnv } from "./env.ts";
 import type { BridgeDeps } from "./routes/bridge.ts";
 import type { StreamLimits } from "./streams.ts";
 
 /** The one pool of the process. */
-export function databaseOptions(env: WebEnv, app: string, log: Logger): DatabaseOptions {
+export function databaseOptions(env: WebEnv, app: string, { log, metrics }: { log: Logger; metrics: Metrics }): DatabaseOptions {
   const { DATABASE_URL: url, DATABASE_DIRECT_URL: directUrl, DATABASE_POOL_MAX: poolMax, OUTBOX_WAKEUP: wakeup } = env;
-  return { url, directUrl, poolMax, app, wakeup, log };
+  const onPoolWait = (seconds: number): void => metrics.observe("database_pool_wait_seconds", seconds);
+  return { url, directUrl, poolMax, app, wakeup, log, onPoolWait };
 }
 
 /** Ready when the database answers and the process is not to end. */

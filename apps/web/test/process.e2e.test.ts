@@ -51,7 +51,10 @@ test("the app serves, says that it is ready, and ends at once and with 0 when it
   const { web, key } = await openScene();
   expect((await callApi(web.url, { key }, "GET", "/api/workflows")).status).toBe(200);
   expect((await fetch(`${web.healthUrl}/readyz`)).status).toBe(200);
-  expect(await (await fetch(`${web.healthUrl}/metrics`)).text()).toContain(`web_requests_total{code="200"} 1`);
+  const metrics = await (await fetch(`${web.healthUrl}/metrics`)).text();
+  expect(metrics).toContain(`web_requests_total{code="200"} 1`);
+  // At least the first connection had to be opened.
+  expect(metrics).toMatch(/^database_pool_wait_seconds_count [1-9]/m);
   web.kill("SIGTERM");
   expect(await web.waitForExit()).toEqual({ code: 0, signal: null });
 });

@@ -42,7 +42,7 @@ export function runWorkerGeneral({ gate, pluginFunctions = {} }: WorkerGeneralOp
       const metrics = createMetrics();
       scope.add("tracing", await openTracing(env, APP, log));
       const alerts = scope.add("alerts", createAlerts({ dsn: env.SENTRY_DSN, app: APP, log }));
-      const database = scope.add("database", await openDatabase(env, APP, log));
+      const database = scope.add("database", await openDatabase(env, APP, { log, metrics }));
       const store = scope.add("store", openStore(env, database, log));
       const backend = scope.add("backend", await openBackend(env, log));
       const http = scope.add("http", openHttp(env));

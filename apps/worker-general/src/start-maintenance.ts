@@ -46,7 +46,7 @@ export function startMaintenance(env: WorkerGeneralEnv, deps: MaintenanceDeps): 
       const error = new Error(`expected one of ${Object.keys(tasks).join(", ")}, got ${job.name}`);
       return Promise.resolve({ kind: "cancel", error });
     },
-    { concurrency: CONCURRENCY },
+    { concurrency: CONCURRENCY, onStalled: ({ queue }) => deps.metrics.add("queue_stalled_total", 1, { queue }) },
   );
   const scheduling = keepScheduling(env, backend, log);
   return {

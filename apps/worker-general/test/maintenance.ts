@@ -10,7 +10,8 @@ const log = createLogger({ app: "maintenance", level: "warn" });
 
 runPart(async (source, scope) => {
   const env = readEnv(source);
-  const database = scope.add("database", await openDatabase(env, "maintenance", log));
+  const metrics = createMetrics({ processMetrics: false });
+  const database = scope.add("database", await openDatabase(env, "maintenance", { log, metrics }));
   const backend = scope.add("backend", await openBackend(env, log));
-  scope.add("maintenance", startMaintenance(env, { database, backend, metrics: createMetrics({ processMetrics: false }), log }));
+  scope.add("maintenance", startMaintenance(env, { database, backend, metrics, log }));
 }, log);

@@ -45,6 +45,7 @@ test("a handler that blocks its event loop for five locks: another worker has th
   await waitFor(async () => (await cachedResult(rig, id)).value !== null && (await idle.metric(DELIVERIES("done"))) === 1, {
     what: "the idle worker to have finished",
   });
+  expect(await idle.metric(`queue_stalled_total{queue="${QUEUE}"}`)).toBe(1);
   await waitFor(() => performance.now() - blockedAt >= 5 * LOCK_MS, { what: "five locks" });
   const cached = await cachedResult(rig, id);
   await writeFile(unblock, "");
@@ -145,5 +146,6 @@ test("a handler that runs for ten claim lives with the pool used up keeps its cl
   expect(await queue.find(QUEUE, jobIdFor(id))).toMatchObject({ failures: 0, starts: 1 });
   expect(await countNotifications(rig, ids)).toBe(1);
   expect(busy.lines().filter((line) => /CLAIM_LOST|LOCK_LOST/.test(line))).toEqual([]);
+  expect(await busy.metric("database_pool_wait_seconds_count")).toBeGreaterThan(0);
   await endInOrder([busy, other]);
 });

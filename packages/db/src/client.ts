@@ -4,7 +4,7 @@ import { checkSession, type Session } from "./check-session.ts";
 import { withCommitHook } from "./commit-hook.ts";
 import { PrismaClient } from "./generated/client.ts";
 import type { DatabaseLog } from "./log.ts";
-import { createPool, type BoundedPool } from "./pool.ts";
+import { createPool, type BoundedPool, type WaitListener } from "./pool.ts";
 import { CONNECTION_LIMITS, type ConnectionLimits } from "./pool-config.ts";
 import { setPublishHint } from "./publish-hint.ts";
 import { PREPARED_PUBLISH_STATEMENTS } from "./publish-statements.ts";
@@ -32,6 +32,8 @@ export interface DatabaseOptions {
   /** Whether commits with events, Prisma's and those of `transaction` on the pool, send a hint to the drainers. Default true. */
   readonly wakeup?: boolean | undefined;
   readonly log?: DatabaseLog | undefined;
+  /** Told how long (s) each caller waited that found no idle connection, of the second pools too. */
+  readonly onPoolWait?: WaitListener | undefined;
 }
 
 export interface Database {
@@ -54,8 +56,8 @@ export interface Database {
  * @throws CodedError `DB.NOT_UTC` when the session does not run in UTC; the driver's error when the database does not answer.
  */
 export async function createDatabase(options: DatabaseOptions): Promise<Database> {
-  const { url, app, log } = options;
-  const pool = createPool({ url, max: options.poolMax, app, log });
+  const { url, app, log, onPoolWait: onWait } = options;
+  const pool = createPool({ url, max: options.poolMax, app, log, onWait });
   const { direct } = await checkedSession(pool);
   const wakeup = options.wakeup === false ? undefined : createWakeupSender({ url: options.directUrl ?? url, app, log });
   const hint = (): void => wakeup?.request();
@@ -66,7 +68,7 @@ export async function createDatabase(options: DatabaseOptions): Promise<Database
   return {
     pool,
     prisma,
-    openPool: ({ max, name, limits = CONNECTION_LIMITS }) => createPool({ url, max, app: `${app}:${name}`, log, limits }),
+    openPool: ({ max, name, limits = CONNECTION_LIMITS }) => createPool({ url, max, app: `${app}:${name}`, log, limits, onWait }),
     close: (graceMs = 5_000) => (closing ??= closeAll(graceMs)),
     ping: () => pool.ping(PING_MS),
   };

@@ -3,15 +3,20 @@ import pg from "pg";
 import type { DatabaseLog } from "./log.ts";
 import { CONNECTION_LIMITS, connectionConfig, type ConnectionLimits } from "./pool-config.ts";
 
+/** Told how long (s) a caller waited for a connection, also when it got none. */
+export type WaitListener = (seconds: number) => void;
+
 type ConnectCallback = (error: Error | undefined, client: pg.PoolClient | undefined, release: (release?: unknown) => void) => void;
 
 /** A pool whose waits are bounded, whose time-out is a `DB.POOL_TIMEOUT`, and which can be ended within a grace period. */
 export class BoundedPool extends pg.Pool {
   readonly #clients = new Set<pg.PoolClient>();
   readonly #facts: { max: number; waitedMs: number };
+  readonly #onWait: WaitListener | undefined;
 
-  constructor(config: pg.PoolConfig) {
+  constructor(config: pg.PoolConfig, onWait?: WaitListener) {
     super(config);
+    this.#onWait = onWait;
     this.#facts = { max: config.max ?? 10, waitedMs: config.connectionTimeoutMillis ?? 0 };
     this.on("connect", (client) => this.#clients.add(client));
     this.on("remove", (client) => this.#clients.delete(client));
@@ -20,9 +25,26 @@ export class BoundedPool extends pg.Pool {
   override connect(): Promise<pg.PoolClient>;
   override connect(callback: ConnectCallback): void;
   override connect(callback?: ConnectCallback): Promise<pg.PoolClient> | undefined {
-    if (callback === undefined) return super.connect().catch((error: unknown) => Promise.reject(this.#named(error)));
-    super.connect((error, client, release) => callback(error === undefined ? error : this.#named(error), client, release));
+    const ended = this.#watchWait();
+    if (callback === undefined) {
+      return super
+        .connect()
+        .finally(ended)
+        .catch((error: unknown) => Promise.reject(this.#named(error)));
+    }
+    super.connect((error, client, release) => {
+      ended();
+      callback(error === undefined ? error : this.#named(error), client, release);
+    });
     return undefined;
+  }
+
+  /** Where a connection is idle for every caller, this one waits for nothing worth a measurement. */
+  #watchWait(): () => void {
+    const onWait = this.#onWait;
+    if (onWait === undefined || this.idleCount > this.waitingCount) return () => undefined;
+    const startedAt = performance.now();
+    return () => onWait((performance.now() - startedAt) / 1000);
   }
 
   /** @throws CodedError `DB.POOL_TIMEOUT` when there is no answer within `ms`, however long other statements may wait. */
@@ -74,9 +96,10 @@ export function createPool(options: {
   app: string;
   log?: DatabaseLog | undefined;
   limits?: ConnectionLimits;
+  onWait?: WaitListener | undefined;
 }): BoundedPool {
   const config = connectionConfig(options.url, options.app, options.limits ?? CONNECTION_LIMITS);
-  const pool = new BoundedPool({ ...config, max: options.max, idleTimeoutMillis: 30_000 });
+  const pool = new BoundedPool({ ...config, max: options.max, idleTimeoutMillis: 30_000 }, options.onWait);
   // A connection that the server closes is replaced at the next use; without a listener, idle or lent, it would end the process.
   pool.on("error", (error) => options.log?.warn({ err: error }, "an idle database connection was lost"));
   pool.on("connect", (client) => client.on("error", (error) => options.log?.warn({ err: error }, "a database connection was lost")));

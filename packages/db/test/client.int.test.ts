@@ -74,11 +74,13 @@ test("an error that a savepoint undid does not spoil the commit", async () => {
 
 test("a starved pool fails with a pool error within its bound, and works again when freed", async () => {
   const { url, drop } = await createTestDatabase();
+  const waits: number[] = [];
   const pool = createPool({
     url,
     max: 1,
     app: "test",
     limits: { connectTimeoutMs: 3_000, lockTimeoutMs: 1_000, idleInTransactionMs: 60_000 },
+    onWait: (seconds) => waits.push(seconds),
   });
   onTestFinished(async () => {
     await pool.endWithin(0);
@@ -89,6 +91,8 @@ test("a starved pool fails with a pool error within its bound, and works again w
   expect(await rejection(transaction(pool, () => Promise.resolve()))).toMatchObject({ code: "DB.POOL_TIMEOUT" });
   held.release();
   await pool.query("SELECT 1");
+  // The connection that was opened, and the two callers that got none; the last one found it idle.
+  expect(waits.map((seconds) => seconds > 2)).toEqual([false, true, true]);
 });
 
 test("Prisma and ping meet the same bound when one transaction holds the only connection", async () => {

@@ -25,6 +25,14 @@ export const WORKFLOW_QUERIES: Array<[index: string, sql: string]> = [
     `SELECT 1 FROM ONLY "WorkflowExecution" x WHERE "workflowId" = '${ID}' AND "version" = 1 FOR KEY SHARE OF x`,
   ],
   [
+    "WorkflowExecution_state_idx",
+    `SELECT "createdAt" FROM "WorkflowExecution" WHERE "status" = 'queued' ORDER BY "finishedAt", "createdAt" LIMIT 1`,
+  ],
+  [
+    "WorkflowExecution_state_idx",
+    `SELECT 1 FROM "WorkflowExecution" WHERE "status" = 'success' AND "finishedAt" > (SELECT clock_timestamp()) - interval '1 hour' LIMIT 100000`,
+  ],
+  [
     "WorkflowStep_identity_key",
     `SELECT "id" FROM "WorkflowStep" WHERE "executionId" = '${ID}' AND "nodeId" = 'a' AND "iteration" = 0 AND "retryEpoch" = 0`,
   ],
@@ -43,14 +51,15 @@ export const WORKFLOW_QUERIES: Array<[index: string, sql: string]> = [
   ["ApiKey_hash_key", `SELECT "id" FROM "ApiKey" WHERE "hash" = lpad('7', 64, '0') AND "revokedAt" IS NULL`],
 ];
 
-/** Enough rows that the planner takes the indexes; few nonces have expired, as it is when they are forgotten often. */
+/** Enough rows that the planner takes the indexes; few nonces have expired, as it is when they are forgotten often, and few runs are open. */
 export const WORKFLOW_FILL = `
 INSERT INTO "Workflow" ("id", "tenantId", "name", "live", "triggerType", "triggerKey")
 SELECT ${UUID}, ${TENANT}, 'w', n % 2 = 1, CASE WHEN n % 3 = 0 THEN 'row' ELSE 'event' END, 'key ' || n % 20 FROM generate_series(1, 3000) n;
 INSERT INTO "WorkflowVersion" ("workflowId", "version", "definition")
 SELECT ${UUID}, v, '{}' FROM generate_series(1, 50) n, generate_series(1, 3) v;
-INSERT INTO "WorkflowExecution" ("id", "tenantId", "workflowId", "version", "startedBy", "triggerEventId", "requestKey", "input")
-SELECT ${UUID}, ${TENANT}, lpad(to_hex(1 + n % 50), 32, '0')::uuid, 1 + n % 3, 'event', ${UUID}, 'key ' || n, '{}' FROM generate_series(1, 3000) n;
+INSERT INTO "WorkflowExecution" ("id", "tenantId", "workflowId", "version", "startedBy", "triggerEventId", "requestKey", "input", "status", "finishedAt")
+SELECT ${UUID}, ${TENANT}, lpad(to_hex(1 + n % 50), 32, '0')::uuid, 1 + n % 3, 'event', ${UUID}, 'key ' || n, '{}',
+  CASE WHEN n % 20 = 0 THEN 'queued' ELSE 'success' END, CASE WHEN n % 20 > 0 THEN now() - n * interval '1 minute' END FROM generate_series(1, 3000) n;
 INSERT INTO "WorkflowStep" ("id", "executionId", "nodeId") SELECT ${UUID}, ${UUID}, 'a' FROM generate_series(1, 3000) n;
 INSERT INTO "WorkflowStep" ("id", "executionId", "nodeId", "iteration")
 SELECT gen_random_uuid(), ${UUID}, 'b', turn FROM generate_series(1, 3000) n, generate_series(0, 2) turn;

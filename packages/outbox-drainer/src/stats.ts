@@ -10,3 +10,5 @@ export type { BlockedLine } from "./lines/sql/blocked-lines.ts";
 export { listLiveProcesses, type LiveProcess } from "./stats/list-live-processes.ts";
 export { countHeld } from "./held/sql/count-held.ts";
 export { readBacklog, type Backlog } from "./stats/read-backlog.ts";
+export { readOldestSnapshot } from "./stats/read-oldest-snapshot.ts";
+export { createReceiptLag, type ReadReceiptLag } from "./stats/create-receipt-lag.ts";

@@ -43,6 +43,7 @@ export interface BullWorker {
   on(event: "failed", listener: (job: BullJob | undefined, error: Error) => void): unknown;
   on(event: "error", listener: (error: Error) => void): unknown;
   on(event: "lockRenewalFailed", listener: (jobIds: string[]) => void): unknown;
+  on(event: "stalled", listener: (jobId: string) => void): unknown;
   on(event: "locksRenewed", listener: (renewed: { count: number; jobIds: string[] }) => void): unknown;
   close(force?: boolean): Promise<void>;
 }

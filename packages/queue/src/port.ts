@@ -46,6 +46,8 @@ export interface WorkerOptions {
   readonly concurrency: number;
   /** Told once for each job that will not run again by itself: attempts exhausted, cancelled, or stalled too often. */
   readonly onDead?: (job: { id: string; queue: QueueName; name: string; data: unknown }, error: Error) => Promise<void>;
+  /** Told of each job of the queue that this worker took from another one that had died or lost it; one of all workers is told. */
+  readonly onStalled?: (job: { id: string; queue: QueueName }) => void;
 }
 
 export interface QueueWorker {

@@ -53,6 +53,8 @@ describe.each([redisHarness(), postgresHarness()])("workers in processes: $kind"
     for (const start of [1, 2, 3]) {
       const child = await startWorker(options, "--hangs");
       await child.waitForLine(new RegExp(`^start outbox-e ${start} 0$`));
+      // Who takes the job from a dead worker is told of it, once.
+      expect(child.lines().filter((line) => line === "stalled outbox-e")).toHaveLength(start === 1 ? 0 : 1);
       child.kill("SIGKILL");
       await child.waitForExit();
     }

@@ -39,6 +39,7 @@ function work(): void {
   backend.work("outbox.audit", handle, {
     concurrency: 1,
     onDead: async (job, error) => say("dead", job.id, (error as { code?: string }).code),
+    onStalled: (job) => say("stalled", job.id),
   });
 }
 

@@ -14,10 +14,11 @@ import { createRedisStore } from "@toolctrl/shared-store/redis";
 import type { WorkerEnv } from "./env.ts";
 
 /** The one pool of a process. A drainer's attempts each hold a connection while they run, so that many more are allowed; they are opened when used. */
-export function openDatabase(env: WorkerEnv, app: string, log: Logger): Promise<Database> {
+export function openDatabase(env: WorkerEnv, app: string, { log, metrics }: { log: Logger; metrics: Metrics }): Promise<Database> {
   const { DATABASE_URL: url, DATABASE_DIRECT_URL: directUrl, OUTBOX_WAKEUP: wakeup } = env;
   const poolMax = env.DATABASE_POOL_MAX + (env.OUTBOX_DISPATCHER_ENABLED ? env.OUTBOX_PULL_PARALLELISM : 0);
-  return createDatabase({ url, directUrl, poolMax, app, wakeup, log });
+  const onPoolWait = (seconds: number): void => metrics.observe("database_pool_wait_seconds", seconds);
+  return createDatabase({ url, directUrl, poolMax, app, wakeup, log, onPoolWait });
 }
 
 /**

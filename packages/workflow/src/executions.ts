@@ -1,5 +1,6 @@
 /** Runs of workflows: starting, answering, cancelling, repeating, reading them. */
 export { cancelExecution } from "./executions/cancel-execution.ts";
+export { countRuns, type RunCounts } from "./executions/count-runs.ts";
 export { createExecutionsService, type WorkflowsExecutionsService } from "./executions/executions-service.ts";
 export type { Execution, ExecutionKey, ExecutionStatus, StartedBy } from "./executions/execution.ts";
 export { lockExecution } from "./executions/lock-execution.ts";

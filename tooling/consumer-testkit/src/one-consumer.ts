@@ -46,7 +46,7 @@ async function openOneConsumer<Env extends WorkerEnv>(
   const receiver = receiverSettings(env);
   const metrics = createMetrics({ processMetrics: false });
   const alerts = createAlerts({ app: APP, log });
-  const database = scope.add("database", await openDatabase(env, APP, log));
+  const database = scope.add("database", await openDatabase(env, APP, { log, metrics }));
   const store = scope.add("store", openStore(env, database, log));
   const backend = scope.add("backend", await openBackend(env, log));
   const pool = database.pool;

@@ -7,6 +7,8 @@ import type { Logger } from "@toolctrl/runtime/logger";
 import type { Metrics } from "@toolctrl/runtime/metrics";
 import type { ClaimedEvent } from "../claimed-event.ts";
 import { runInTransaction } from "./database-attempt.ts";
+import { createEffectReport } from "./effect-report.ts";
+import type { Settlement } from "../sql/settle-events.ts";
 import { createHeartbeat, type Protection } from "./heartbeat.ts";
 import { createLockPatience } from "./lock-patience.ts";
 import { createQueueAttempt } from "./queue-attempt.ts";
@@ -87,8 +89,10 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
     const parks = router(event.eventType)?.deadHead === "park";
     const { lockTimeoutMs, end } = patience();
     const { idleInTransactionMs } = settings;
-    const attempt = { event, effects: effects(event.eventType), signal, lockTimeoutMs, idleInTransactionMs, maxRetries, parks };
+    const report = createEffectReport(deps.metrics);
+    const attempt = { event, effects: effects(event.eventType), signal, lockTimeoutMs, idleInTransactionMs, maxRetries, parks, report };
     const { kind, settlement } = await runInTransaction(database.prisma, attempt);
+    report.end(kind === "committed" ? outcomeOf(settlement) : "retry");
     end("errorCode" in settlement && settlement.errorCode === LOCK_NOT_AVAILABLE);
     if (kind === "failed") return settleApart(apart, event, settlement, log);
     return { settlement, fate: kind === "lost" ? "lost" : "kept" };
@@ -108,6 +112,11 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
 /** A beat that got no answer leaves it to the settlement's fence. */
 async function isStillOurs(protection: Protection): Promise<boolean> {
   return protection.beat().catch(() => true);
+}
+
+/** As the outcomes of deliveries are called. */
+function outcomeOf({ outcome }: Settlement): Parameters<ReturnType<typeof createEffectReport>["end"]>[0] {
+  return outcome === "dead" ? "cancel" : outcome;
 }
 
 function lostBefore({ id, lockToken }: ClaimedEvent): Settled {

@@ -3,6 +3,7 @@ import type { Database } from "@toolctrl/db/client";
 import type { ClaimedEvent } from "../claimed-event.ts";
 import type { Settlement } from "../sql/settle-events.ts";
 import { beginAttempt, TRANSACTION_OPTIONS, undoEffects, type AttemptTransaction } from "./attempt-transaction.ts";
+import type { EffectReport } from "./effect-report.ts";
 import { leaseLost } from "./heartbeat.ts";
 import { judgeFailure, judgeNotBegun } from "./judge-failure.ts";
 import { runEffects } from "./run-effects.ts";
@@ -18,6 +19,7 @@ export interface DatabaseAttempt {
   readonly idleInTransactionMs?: number | undefined;
   readonly maxRetries: number;
   readonly parks: boolean;
+  readonly report: Pick<EffectReport, "watch">;
 }
 
 /**
@@ -57,13 +59,13 @@ interface Progress {
 class ClaimGone extends Error {}
 
 async function runAndSettle(tx: AttemptTransaction, attempt: DatabaseAttempt, progress: Progress): Promise<void> {
-  const { event, effects, signal } = attempt;
+  const { event, effects, signal, report } = attempt;
   await beginAttempt(tx, attempt);
   progress.begun = true;
   const calls = watchCalls();
   let settled: boolean;
   try {
-    await runEffects({ tx, event, effects, signal, onCall: calls.onCall });
+    await runEffects({ tx, event, effects, signal, report, onCall: calls.onCall });
     if (signal.aborted) throw leaseLost(event.id);
     settled = await settleInTransaction(tx, progress.settlement);
   } catch (error) {

@@ -3,6 +3,7 @@ import { withOutboxReceipt } from "@toolctrl/db/outbox-receiver";
 import type { JsonValue } from "@toolctrl/foundation/json";
 import type { ClaimedEvent } from "../claimed-event.ts";
 import type { AttemptTransaction } from "./attempt-transaction.ts";
+import type { EffectReport } from "./effect-report.ts";
 import { createRevocableClient } from "./revocable-client.ts";
 
 export interface EffectRun {
@@ -13,6 +14,7 @@ export interface EffectRun {
   readonly signal: AbortSignal;
   /** Told how each call of a handler ended: with its error, or null. */
   readonly onCall: (error: unknown) => void;
+  readonly report: Pick<EffectReport, "watch">;
 }
 
 /** Runs the effects in order, each under its receipt: one that was committed before (the event was requeued) is not repeated. */
@@ -29,7 +31,7 @@ export async function runEffects(run: EffectRun): Promise<void> {
       effectEpoch: replayed ? event.effectEpoch : 0,
       anyEpoch: !replayed,
     };
-    await withOutboxReceipt(tx, scope, () => runRevocably(run, effect, snapshot));
+    await run.report.watch(effect.name, () => withOutboxReceipt(tx, scope, () => runRevocably(run, effect, snapshot)));
   }
 }
 

@@ -1,4 +1,5 @@
 import { publishOutboxEvent } from "@toolctrl/db/outbox";
+import { createMetrics } from "@toolctrl/runtime/metrics";
 import { describe, expect, test } from "vitest";
 import { readEvents } from "../support.ts";
 import { effectOf, insertRecordEvents, mark, marks, openPull, workersOf } from "../pull/support.ts";
@@ -29,8 +30,14 @@ describe("effects and DONE", () => {
     const database = await openPull();
     const [id = ""] = await insertRecordEvents(database, 1);
     const failing = effectOf(() => Promise.reject(new Error("no such field")), "second");
-    const workers = workersOf(database, [effectOf((tx, event) => mark(tx, event.id), "first"), failing]);
+    const metrics = createMetrics({ processMetrics: false });
+    const workers = workersOf(database, [effectOf((tx, event) => mark(tx, event.id), "first"), failing], { metrics });
     expect(await workers.runOnce()).toMatchObject({ fate: "kept", settlement: { outcome: "retry" } });
+    // The first one's rows are gone with the second one's: neither is told to be done.
+    expect((await metrics.text()).match(/^outbox_consumer_deliveries_total.*$/gm)).toEqual([
+      'outbox_consumer_deliveries_total{consumer="first",outcome="retry"} 1',
+      'outbox_consumer_deliveries_total{consumer="second",outcome="retry"} 1',
+    ]);
     expect(await marks(database)).toEqual([]);
     const [row] = await readEvents(database, [id]);
     expect(row).toMatchObject({ status: "PENDING", attempts: 1, retries: 1, lastErrorCode: "Error", lastError: "no such field" });
@@ -111,7 +118,8 @@ describe("effects and DONE", () => {
   test("a requeued event does not repeat an effect that has its receipt; a replay of that effect does", async () => {
     const database = await openPull();
     const [id = ""] = await insertRecordEvents(database, 1);
-    const workers = workersOf(database, [effectOf((tx, event) => mark(tx, event.id))]);
+    const metrics = createMetrics({ processMetrics: false });
+    const workers = workersOf(database, [effectOf((tx, event) => mark(tx, event.id))], { metrics });
     await workers.runOnce();
     const requeue = `UPDATE "OutboxEvent" SET "status" = 'PENDING', "processedAt" = NULL, "blocksLine" = true, "scheduledAt" = clock_timestamp() - interval '1 second'`;
     await database.pool.query(`${requeue}, "generation" = 1 WHERE "id" = $1`, [id]);
@@ -120,6 +128,11 @@ describe("effects and DONE", () => {
     await database.pool.query(`${requeue}, "generation" = 2, "effectEpoch" = 1, "replayConsumer" = 'test-effect' WHERE "id" = $1`, [id]);
     expect(await workers.runOnce()).toMatchObject({ settlement: { outcome: "done" } });
     expect(await marks(database)).toHaveLength(2);
+    const text = await metrics.text();
+    expect(text).toContain('outbox_consumer_deliveries_total{consumer="test-effect",outcome="done"} 2');
+    expect(text).toContain('outbox_consumer_deliveries_total{consumer="test-effect",outcome="duplicate"} 1');
+    expect(text).toContain('outbox_duplicates_suppressed_total{consumer="test-effect"} 1');
+    expect(text).toContain('outbox_consumer_seconds_count{consumer="test-effect"} 3');
   });
 
   test("a database event without an effect is FAILED as unroutable", async () => {

@@ -5,7 +5,7 @@ import { createRouter, type RouteRule } from "@toolctrl/event-router/router";
 import type { QueueBackend } from "@toolctrl/queue/port";
 import { createAlerts } from "@toolctrl/runtime/alerts";
 import { createLogger, type Logger } from "@toolctrl/runtime/logger";
-import { createMetrics } from "@toolctrl/runtime/metrics";
+import { createMetrics, type Metrics } from "@toolctrl/runtime/metrics";
 import { onTestFinished } from "vitest";
 import { createAttempts, type Attempts } from "../../src/attempts.ts";
 import type { ClaimedEvent } from "../../src/claimed-event.ts";
@@ -38,6 +38,7 @@ interface Overrides {
   readonly routes?: readonly RouteRule[];
   readonly backend?: Pick<QueueBackend, "addAll">;
   readonly log?: Logger;
+  readonly metrics?: Metrics;
   readonly heldBy?: HeldBy;
 }
 
@@ -49,7 +50,7 @@ function depsOf(database: Database, effects: readonly AfterSaveEffect[], overrid
     effects: createEffects(effects),
     backend: overrides.backend ?? noQueue,
     settings: { ...PULL_SETTINGS, ...overrides.settings },
-    metrics: createMetrics({ processMetrics: false }),
+    metrics: overrides.metrics ?? createMetrics({ processMetrics: false }),
     alerts: createAlerts({ app: "test", log }),
     log,
     ...(overrides.heldBy === undefined ? {} : { heldBy: overrides.heldBy }),
