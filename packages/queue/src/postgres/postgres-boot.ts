@@ -40,7 +40,6 @@ export async function connectWithRetry(
 ): Promise<PostgresConnection | undefined> {
   for (let pauseMs = FIRST_RETRY_MS; !signal.aborted; pauseMs = Math.min(pauseMs * 2, LONGEST_RETRY_MS)) {
     const connection = make();
-    connection.on("error", report);
     try {
       await connection.waitUntilReady();
       if (!signal.aborted) return connection;

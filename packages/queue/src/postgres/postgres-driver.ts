@@ -1,14 +1,15 @@
 import { CodedError } from "@toolctrl/foundation/errors";
 import type { QueueName } from "@toolctrl/foundation/queues";
 import { withDeadline } from "@toolctrl/runtime/deadline";
-import { PostgresConnection, PostgresQueueBackend, withBackend } from "bullmq";
+import { type PostgresConnection, PostgresQueueBackend, withBackend } from "bullmq";
 import { timeoutError, unreachableError } from "../classify-error.ts";
 import type { BullProcessor, BullQueue, OpenWorker, QueueDriver } from "../driver.ts";
 import { createErrorReporter } from "../log.ts";
 import { assertQueueName, postgresSchemaOf } from "../names.ts";
 import { workerSettings, type QueueSettings } from "../settings.ts";
 import { withAdvisoryLock } from "./advisory-lock.ts";
-import { connectWithRetry, poolConfig, type PostgresTarget } from "./postgres-boot.ts";
+import { openConnection } from "./open-connection.ts";
+import { connectWithRetry, type PostgresTarget } from "./postgres-boot.ts";
 import { findLiveJobs } from "./find-live-jobs.ts";
 import { createPostgresProbe } from "./postgres-probe.ts";
 import { createPostgresProducer, type PostgresBackendFactory } from "./postgres-producer.ts";
@@ -36,8 +37,9 @@ export function createPostgresDriver(url: string | undefined, settings: QueueSet
       assertQueueName(name);
       await Promise.race([producer.booting, aborted(signal)]);
       const max = Math.min(WORKER_CONNECTIONS, concurrency + 1);
-      const make = () => new PostgresConnection(poolConfig(target, max, WORKER_QUERY_TIMEOUT_MS));
-      const connection = await connectWithRetry(make, reporter("worker"), signal);
+      const report = reporter("worker");
+      const make = () => openConnection(target, { max, timeoutMs: WORKER_QUERY_TIMEOUT_MS }, report);
+      const connection = await connectWithRetry(make, report, signal);
       return connection === undefined ? undefined : openPostgresWorker(connection, url, name, processor, concurrency, settings);
     },
     exclusively: (name, run) => withAdvisoryLock(target, name, settings.addTimeoutMs, run),

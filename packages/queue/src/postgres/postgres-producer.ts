@@ -1,10 +1,11 @@
 import type { QueueName } from "@toolctrl/foundation/queues";
-import { PostgresConnection, PostgresQueueBackend, withBackend, type BackendFactory, type PostgresConnectionOptions } from "bullmq";
+import { type PostgresConnection, PostgresQueueBackend, withBackend, type BackendFactory, type PostgresConnectionOptions } from "bullmq";
 import { unreachableError } from "../classify-error.ts";
 import { createErrorReporter, type ErrorReporter } from "../log.ts";
 import { assertQueueName } from "../names.ts";
 import { jobDefaults, type QueueSettings } from "../settings.ts";
-import { connectWithRetry, migrateWithRetry, poolConfig, type PostgresTarget } from "./postgres-boot.ts";
+import { openConnection } from "./open-connection.ts";
+import { connectWithRetry, migrateWithRetry, type PostgresTarget } from "./postgres-boot.ts";
 
 /** Connections that all producers of a process share. */
 const PRODUCER_CONNECTIONS = 4;
@@ -33,7 +34,7 @@ export function createPostgresProducer(
   let connection: PostgresConnection | undefined;
   const boot = async (): Promise<void> => {
     await migrateWithRetry(target, report, signal);
-    const make = () => new PostgresConnection(poolConfig(target, PRODUCER_CONNECTIONS, settings.addTimeoutMs));
+    const make = () => openConnection(target, { max: PRODUCER_CONNECTIONS, timeoutMs: settings.addTimeoutMs }, report);
     connection = await connectWithRetry(make, report, signal);
   };
   const queues = new Map<QueueName, PostgresQueue>();
