@@ -23,6 +23,9 @@ export const cliGateEnv = z.object({
   OUTBOX_LEASE_MS: outboxEnv.OUTBOX_LEASE_MS,
 });
 
+/** What `doctor` needs: the same, and how old finished events may become. */
+export const cliDoctorEnv = z.object({ ...cliGateEnv.shape, OUTBOX_DONE_RETENTION_HOURS: outboxEnv.OUTBOX_DONE_RETENTION_HOURS });
+
 /** Written down once more: the module that has them makes schemas that no other command needs. */
 const EXECUTORS = ["native", "http", "hybrid"] as const satisfies readonly ExecutorKind[];
 
@@ -40,6 +43,7 @@ export const cliWorkflowEnv = z.object({
 export type CliEnv = z.output<typeof cliEnv>;
 export type CliQueueEnv = z.output<typeof cliQueueEnv>;
 export type CliGateEnv = z.output<typeof cliGateEnv>;
+export type CliDoctorEnv = z.output<typeof cliDoctorEnv>;
 export type CliWorkflowEnv = z.output<typeof cliWorkflowEnv>;
 
 type Source = Readonly<Record<string, string | undefined>>;
@@ -62,4 +66,9 @@ export function readCliGateEnv(source: Source = process.env): CliGateEnv {
 /** @throws CodedError `ENV.INVALID` listing every problem at once. */
 export function readCliWorkflowEnv(source: Source = process.env): CliWorkflowEnv {
   return loadEnv(cliWorkflowEnv, source);
+}
+
+/** @throws CodedError `ENV.INVALID` listing every problem at once. */
+export function readCliDoctorEnv(source: Source = process.env): CliDoctorEnv {
+  return loadEnv(cliDoctorEnv, source);
 }

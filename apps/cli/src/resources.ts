@@ -1,4 +1,4 @@
-import { createDatabase, type Database } from "@toolctrl/db/client";
+import { createDatabase, createPool, type BoundedPool, type Database } from "@toolctrl/db/client";
 import type { QueueBackend } from "@toolctrl/queue/port";
 import { resolveQueueBackend } from "@toolctrl/runtime/env";
 import { createLogger, type Logger } from "@toolctrl/runtime/logger";
@@ -9,6 +9,7 @@ const APP = "toolctrl-cli";
 const CLOSE_MS = 2000;
 /** How long one question to the queue may take; the tables' half of an answer does not wait longer. */
 const QUEUE_ANSWER_MS = 2000;
+const POOL_OF_CHECKS = 4;
 
 /** Runs `use` with the database, and closes it whatever happens. */
 export async function withDatabase<T>(io: Io, use: (database: Database) => Promise<T>, env: CliEnv = readCliEnv()): Promise<T> {
@@ -29,19 +30,7 @@ export async function withQueue<T>(
   const log = cliLogger(io, env.LOG_LEVEL);
   const database = await openDatabase(env, log);
   try {
-    // Loaded by those commands that ask the queue: it is a quarter of what starting the program takes.
-    const { createQueueBackend } = await import("@toolctrl/queue/backend");
-    const backend = await createQueueBackend({
-      kind: resolveQueueBackend(env).kind,
-      ...(env.REDIS_URL === undefined ? {} : { redisUrl: env.REDIS_URL }),
-      databaseUrl: env.DATABASE_DIRECT_URL ?? env.DATABASE_URL,
-      prefix: env.QUEUE_PREFIX,
-      // It only looks: what a job's attempts are is the business of those who add it.
-      attempts: 1,
-      backoffMs: 1000,
-      addTimeoutMs: QUEUE_ANSWER_MS,
-      log,
-    });
+    const backend = await openQueue(env, log);
     try {
       return await use(database, backend);
     } finally {
@@ -50,6 +39,45 @@ export async function withQueue<T>(
   } finally {
     await database.close(CLOSE_MS);
   }
+}
+
+/**
+ * Runs `use` with connections to a database and a queue that may both be away or set up wrongly: what is wrong is the caller's question. Closes
+ * both whatever happens.
+ */
+export async function withInstallation<T>(
+  io: Io,
+  env: CliQueueEnv,
+  use: (pool: BoundedPool, backend: QueueBackend) => Promise<T>,
+): Promise<T> {
+  const log = cliLogger(io, env.LOG_LEVEL);
+  const pool = createPool({ url: env.DATABASE_URL, max: POOL_OF_CHECKS, app: APP, log });
+  try {
+    const backend = await openQueue(env, log);
+    try {
+      return await use(pool, backend);
+    } finally {
+      await backend.close(CLOSE_MS);
+    }
+  } finally {
+    await pool.endWithin(CLOSE_MS);
+  }
+}
+
+async function openQueue(env: CliQueueEnv, log: Logger): Promise<QueueBackend> {
+  // Loaded by those commands that ask the queue: it is a quarter of what starting the program takes.
+  const { createQueueBackend } = await import("@toolctrl/queue/backend");
+  return createQueueBackend({
+    kind: resolveQueueBackend(env).kind,
+    ...(env.REDIS_URL === undefined ? {} : { redisUrl: env.REDIS_URL }),
+    databaseUrl: env.DATABASE_DIRECT_URL ?? env.DATABASE_URL,
+    prefix: env.QUEUE_PREFIX,
+    // It only looks: what a job's attempts are is the business of those who add it.
+    attempts: 1,
+    backoffMs: 1000,
+    addTimeoutMs: QUEUE_ANSWER_MS,
+    log,
+  });
 }
 
 /** Logs go to the error output, so that the output holds the result and nothing else. */

@@ -1,4 +1,5 @@
 import { CommanderError } from "commander";
+import { asksForCompletions, writeCompletions } from "./commands/complete.ts";
 import { exitCodeOfError } from "./exit-code-of-error.ts";
 import { EXIT, type ExitCode } from "./exit-codes.ts";
 import type { Io } from "./io.ts";
@@ -10,6 +11,10 @@ export async function runCli(args: readonly string[], io: Io, parts: CliParts = 
   let code: ExitCode = EXIT.ok;
   const program = createProgram(io, (exitCode) => void (code = exitCode), parts);
   try {
+    if (asksForCompletions(args)) {
+      await writeCompletions(program, args.slice(2));
+      return code;
+    }
     await program.parseAsync([...args], { from: "user" });
     return code;
   } catch (error) {

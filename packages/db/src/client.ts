@@ -12,7 +12,8 @@ import { createWakeupSender } from "./wakeup-sender.ts";
 
 export { OutboxStatus, Prisma, PrismaClient } from "./generated/client.ts";
 export type { DatabaseLog } from "./log.ts";
-export type { BoundedPool } from "./pool.ts";
+export { checkSession, type Session } from "./check-session.ts";
+export { createPool, type BoundedPool } from "./pool.ts";
 export { transaction } from "./transaction.ts";
 export { violatedConstraint } from "./violated-constraint.ts";
 

@@ -6,6 +6,8 @@ import { deleteExpiredKeys } from "./sql/delete-expired-keys.ts";
 import { deleteOrphans, ORPHAN_TABLES, type OrphanTable } from "./sql/delete-orphans.ts";
 import { purgeDoneEvents, START_OF_TIME, type PurgePage } from "./sql/purge-done-events.ts";
 
+export { lookAtOldEvents, type OldEvents } from "./sql/look-at-old-events.ts";
+
 export interface RetentionSettings {
   /** A DONE event is kept at least this long after its hand-off. */
   readonly retentionHours: number;

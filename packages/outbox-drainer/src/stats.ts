@@ -2,12 +2,14 @@ export { outboxStats, type OutboxStats, type QueueStats } from "./stats/outbox-s
 export type { HeldRoute } from "./stats/held-routes.ts";
 export { traceEvent, type EventTrace, type TraceStep } from "./stats/trace-event.ts";
 export { findEvent, type EventRow } from "./stats/find-event.ts";
+export { listChanges, type EventChange } from "./stats/list-changes.ts";
 export { listEvents, type EventListing } from "./stats/list-events.ts";
 export { listBlockedLines, type BlockedLines } from "./lines/list-blocked-lines.ts";
 export { countBlockedLines } from "./lines/count-blocked-lines.ts";
 export { BLOCK_CAUSES, type BlockCause } from "./lines/block-cause.ts";
 export type { BlockedLine } from "./lines/sql/blocked-lines.ts";
 export { listLiveProcesses, type LiveProcess } from "./stats/list-live-processes.ts";
+export { missingConsumers } from "./stats/missing-consumers.ts";
 export { countHeld } from "./held/sql/count-held.ts";
 export { readBacklog, type Backlog } from "./stats/read-backlog.ts";
 export { readOldestSnapshot } from "./stats/read-oldest-snapshot.ts";

@@ -81,6 +81,7 @@ function assemble(driver: QueueDriver, settings: QueueSettings): QueueBackend {
     clockSkewMs: () => measureClockSkew(() => driver.serverClockMs()),
     evictionPolicy: () => driver.evictionPolicy().catch(unknown),
     persistence: () => driver.persistence().catch(unknown),
+    serverInfo: () => driver.serverInfo().catch(unknown),
     obliterate: (queue) =>
       request("the deletion", async () => {
         await driver.queue(queue).obliterate({ force: true });

@@ -3,7 +3,8 @@ import type { QueueLog } from "./log.ts";
 import type { QueueBackend } from "./port.ts";
 
 const SAMPLES = 5;
-const MAX_SKEW_MS = 2000;
+/** More than this between two clocks is a fault. */
+export const MAX_SKEW_MS = 2000;
 
 /** This machine's clock minus the server's, ms: the median of five readings, each taken in the middle of its round trip. */
 export async function measureClockSkew(serverClockMs: () => Promise<number>): Promise<number> {

@@ -1,6 +1,6 @@
 import type { QueueName } from "@toolctrl/foundation/queues";
 import type { Job, JobsOptions, Processor } from "bullmq";
-import type { EvictionPolicy, Persistence } from "./port.ts";
+import type { EvictionPolicy, Persistence, ServerInfo } from "./port.ts";
 import type { Exclusively } from "./schedule-job.ts";
 
 export type BullJob = Job<unknown, unknown>;
@@ -79,5 +79,7 @@ export interface QueueDriver {
   evictionPolicy(): Promise<EvictionPolicy>;
   /** @throws CodedError `QUEUE.*` when the server is away */
   persistence(): Promise<Persistence>;
+  /** @throws CodedError `QUEUE.*` when the server is away */
+  serverInfo(): Promise<ServerInfo>;
   close(ms: number): Promise<void>;
 }

@@ -88,6 +88,11 @@ export type Persistence =
   | { readonly kind: "known"; readonly appendOnly: boolean | null }
   | { readonly kind: "unknown"; readonly why: string };
 
+/** Which server keeps the jobs, and how full its memory is; `null` where the queue lies in PostgreSQL. `maxBytes` is what it may take, or has. */
+export type ServerInfo =
+  | { readonly kind: "known"; readonly redis: { readonly version: string; readonly usedBytes: number; readonly maxBytes: number } | null }
+  | { readonly kind: "unknown"; readonly why: string };
+
 /** BullMQ on Redis or on Postgres, behind one port. Every call settles within a bound, whatever the server does. */
 export interface QueueBackend {
   readonly kind: "redis" | "postgres";
@@ -112,6 +117,8 @@ export interface QueueBackend {
   evictionPolicy(): Promise<EvictionPolicy>;
   /** Without an append-only file a restart of the server loses every job since its last snapshot. Does not reject, like `evictionPolicy`. */
   persistence(): Promise<Persistence>;
+  /** For a person who asks how the server is. Does not reject, like `evictionPolicy`. */
+  serverInfo(): Promise<ServerInfo>;
   /** Deletes every job of a queue; for tests. */
   obliterate(queue: QueueName): Promise<void>;
   close(graceMs: number): Promise<void>;

@@ -1,11 +1,9 @@
 import type { Queryable } from "@toolctrl/db/sql";
 import type { RouteRule } from "@toolctrl/event-router/router";
 import { z } from "zod";
+import { JUDGED_DONE_EVENTS, type Cursor } from "./judge-done-events.ts";
 
-export interface Cursor {
-  readonly processedAt: string;
-  readonly id: string;
-}
+export type { Cursor } from "./judge-done-events.ts";
 
 /** Sorts before every event. */
 export const START_OF_TIME: Cursor = { processedAt: "-infinity", id: "00000000-0000-0000-0000-000000000000" };
@@ -34,25 +32,7 @@ const rowSchema = z.object({
  * - A crash costs nothing: the next run starts from the oldest again.
  */
 const statement = `
-WITH routes AS (
-  SELECT r."prefix", r."consumers" FROM jsonb_to_recordset($1::jsonb) AS r("prefix" text, "consumers" text[])
-),
-page AS MATERIALIZED (
-  SELECT e."id", e."eventType", e."processedAt" FROM "OutboxEvent" e
-  WHERE e."status" = 'DONE' AND e."processedAt" < (SELECT clock_timestamp()) - $2::float8 * interval '1 hour'
-    AND (e."processedAt", e."id") > ($4::timestamptz, $5::uuid)
-  ORDER BY e."processedAt", e."id" LIMIT $3
-),
-judged AS MATERIALIZED (
-  SELECT page."id", COALESCE(route."prefix", '(no route)') AS "prefix",
-    route."prefix" IS NOT NULL AND NOT EXISTS (
-      SELECT 1 FROM unnest(route."consumers") AS c("consumer") WHERE NOT EXISTS (
-        SELECT 1 FROM "OutboxReceipt" r WHERE r."eventId" = page."id" AND r."consumer" = c."consumer" AND r."outcome" = 'done')) AS "free"
-  FROM page LEFT JOIN LATERAL (
-    SELECT routes."prefix", routes."consumers" FROM routes WHERE starts_with(page."eventType", routes."prefix")
-    ORDER BY length(routes."prefix") DESC LIMIT 1
-  ) route ON true
-),
+${JUDGED_DONE_EVENTS},
 locked AS MATERIALIZED (
   SELECT e."id" FROM "OutboxEvent" e JOIN judged ON judged."id" = e."id" AND judged."free"
   WHERE e."status" = 'DONE' FOR UPDATE OF e SKIP LOCKED

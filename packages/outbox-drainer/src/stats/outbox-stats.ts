@@ -1,6 +1,6 @@
 import type { Queryable } from "@toolctrl/db/sql";
 import type { RouteRule, Router } from "@toolctrl/event-router/router";
-import { CONSUMER_NAMES, CONSUMERS, type ConsumerName } from "@toolctrl/foundation/consumers";
+import type { ConsumerName } from "@toolctrl/foundation/consumers";
 import { describeError } from "@toolctrl/foundation/errors";
 import { QUEUE_NAMES, type QueueName } from "@toolctrl/foundation/queues";
 import type { QueueBackend, QueueCounts } from "@toolctrl/queue/port";
@@ -15,6 +15,7 @@ import { countEvents, type EventCount } from "./count-events.ts";
 import { countHeldEvents, type HeldEvents } from "./count-held-events.ts";
 import { readHeldRoutes, type HeldRoute } from "./held-routes.ts";
 import { listLiveProcesses, type LiveProcess } from "./list-live-processes.ts";
+import { missingConsumers } from "./missing-consumers.ts";
 import { readBacklog, type Backlog } from "./read-backlog.ts";
 
 /** A queue and who serves it. `counts` is null, with the reason, when the queue's server did not answer. */
@@ -88,21 +89,16 @@ export async function outboxStats(deps: {
 }
 
 async function queueStats(queue: QueueName, backend: Pick<QueueBackend, "counts">, processes: readonly LiveProcess[]): Promise<QueueStats> {
-  const servers = processes.filter((entry) => entry.queues.includes(queue));
-  const who = { consumers: servers.length, missing: missingConsumers(queue, servers) };
+  const who = {
+    consumers: processes.filter((entry) => entry.queues.includes(queue)).length,
+    missing: missingConsumers(queue, processes),
+  };
   try {
     return { queue, counts: await backend.counts(queue), error: null, ...who };
   } catch (error) {
     // The tables' half of the answer is worth most when the queue's server is away.
     return { queue, counts: null, error: describeError(error, 300), ...who };
   }
-}
-
-/** A process from before it could name its consumers runs those of its queues. */
-function missingConsumers(queue: QueueName, servers: readonly LiveProcess[]): ConsumerName[] {
-  return CONSUMER_NAMES.filter(
-    (name) => CONSUMERS[name] === queue && !servers.some(({ consumers }) => consumers === null || consumers.includes(name)),
-  );
 }
 
 function sumByStatus(counts: readonly EventCount[]): Record<OutboxStatus, number> {

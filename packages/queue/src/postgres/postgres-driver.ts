@@ -47,6 +47,7 @@ export function createPostgresDriver(url: string | undefined, settings: QueueSet
     serverClockMs: () => probe.clockMs(),
     evictionPolicy: () => Promise.resolve({ kind: "known", policy: null }),
     persistence: () => Promise.resolve({ kind: "known", appendOnly: null }),
+    serverInfo: () => Promise.resolve({ kind: "known", redis: null }),
     close: async (ms) => {
       stop.abort();
       const ends = [producer.close(), probe.close()];

@@ -12,6 +12,7 @@ import { findLiveJobs, readJobState } from "./job-states.ts";
 import { readPersistence } from "./persistence.ts";
 import { assertRedisUrl, createFailFastClient, createWorkerClient, endClient, untilReady } from "./redis-client.ts";
 import { createRedisProducer } from "./redis-producer.ts";
+import { readServerInfo } from "./server-info.ts";
 
 const PING_MS = 1200;
 
@@ -43,6 +44,7 @@ export function createRedisDriver(url: string | undefined, settings: QueueSettin
     serverClockMs: () => probed(probe, async () => clockOf(await probe.time())),
     evictionPolicy: () => probed(probe, () => readEvictionPolicy(probe)),
     persistence: () => probed(probe, () => readPersistence(probe)),
+    serverInfo: () => probed(probe, () => readServerInfo(probe)),
     close: async (ms) => {
       await producer.close(ms);
       await Promise.all([client, probe, ...(workers === undefined ? [] : [workers])].map((each) => endClient(each, ms)));
