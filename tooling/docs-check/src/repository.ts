@@ -28,5 +28,10 @@ export function listDocuments(): string[] {
 
 /** The documents that somebody follows step by step. */
 export function listGuides(): string[] {
-  return ["README.md", "CONTRIBUTING.md", "docs/outbox-rollout-gate.md", ...listFiles("docs/guides/*.md")];
+  return ["README.md", "CONTRIBUTING.md", "docs/outbox-rollout-gate.md", ...listFiles("docs/guides/*.md"), ...listRunbooks()];
+}
+
+/** The pages for somebody whom an alert has woken. */
+export function listRunbooks(): string[] {
+  return listFiles("docs/runbooks/*.md");
 }

@@ -73,7 +73,7 @@ describe("what the documents name exists", () => {
   });
 
   test("metrics", () => {
-    const metrics = namedBy(/`((?:outbox|queue|drainer)_[a-z_]+)`/g);
+    const metrics = namedBy(/`((?:outbox|queue|drainer|workflow|database|web)_[a-z_]+)`/g);
     expect(metrics.length).toBeGreaterThan(20);
     expect(metrics.filter(({ name }) => !Object.hasOwn(METRICS, name))).toEqual([]);
   });
