@@ -14,9 +14,10 @@ export default defineConfig({
     globalSetup: ["tooling/testkit/src/global-setup.ts"],
     // Beside what it prints, a run writes down what it proves of the consumers: packages/consumer-map/evidence.json.
     reporters: ["default", "./tooling/consumer-testkit/src/evidence-reporter.ts"],
-    setupFiles: ["tooling/testkit/src/file-end.ts"],
+    setupFiles: ["tooling/testkit/src/test-file.ts"],
     testTimeout: 60_000,
     hookTimeout: 120_000,
-    maxWorkers: 2,
+    // Two of them at work; the third is for a file that mostly waits (tooling/testkit/src/work-slots.ts).
+    maxWorkers: 3,
   },
 });

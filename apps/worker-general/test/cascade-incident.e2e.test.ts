@@ -1,3 +1,4 @@
+// Mostly waits: a lock is held for a minute.
 import { setTimeout as delay } from "node:timers/promises";
 import type { Database } from "@toolctrl/db/client";
 import { rowDelete, type Row } from "@toolctrl/domain/rows";

@@ -1,3 +1,4 @@
+// Mostly waits: for votes and leases.
 import { createProvenPackage } from "@toolctrl/consumer-map/testing";
 import { publishOutboxEvent } from "@toolctrl/db/outbox";
 import { waitFor } from "@toolctrl/testkit/wait";

@@ -1,3 +1,4 @@
+// Mostly waits: Redis is away for a minute.
 import { setTimeout as delay } from "node:timers/promises";
 import { startRedis } from "@toolctrl/testkit/redis-server";
 import { waitFor } from "@toolctrl/testkit/wait";

@@ -1,3 +1,4 @@
+// Mostly waits: for a pool that is used up.
 import { waitFor } from "@toolctrl/testkit/wait";
 import { expect, test } from "vitest";
 import { closeGate } from "./gate.ts";

@@ -1,3 +1,4 @@
+// Mostly waits: for deadlines and backoffs.
 import { jobIdOf, jobIdFor } from "@toolctrl/queue/job-id";
 import { startSmtpPeer } from "@toolctrl/testkit/smtp";
 import { waitFor } from "@toolctrl/testkit/wait";

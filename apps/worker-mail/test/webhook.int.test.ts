@@ -1,3 +1,4 @@
+// Mostly waits: for deadlines and backoffs.
 import { listWebhookEndpoints, createWebhookEndpoint, rotateWebhookSecret } from "@toolctrl/domain/webhook-endpoints";
 import { jobIdFor } from "@toolctrl/queue/job-id";
 import { startHttpPeer } from "@toolctrl/testkit/http-peer";

@@ -1,3 +1,4 @@
+// Mostly waits: for time-outs.
 import { createServer, connect, type Server, type Socket } from "node:net";
 import { createTestDatabase } from "@toolctrl/testkit/template-db";
 import { waitFor } from "@toolctrl/testkit/wait";

@@ -1,3 +1,4 @@
+// Mostly waits: for claims to end.
 import { once } from "node:events";
 import { randomUUID } from "node:crypto";
 import { waitFor } from "@toolctrl/testkit/wait";

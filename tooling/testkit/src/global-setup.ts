@@ -5,6 +5,7 @@ import { startPostgres } from "./postgres-server.ts";
 import { startRedis } from "./redis-server.ts";
 import { startOnSomePort } from "./server-life.ts";
 import { createTemplate, dropTemplate } from "./template-db.ts";
+import { startWorkSlots } from "./work-slots.ts";
 
 interface RunServer {
   url: string;
@@ -19,7 +20,7 @@ interface Project {
 /**
  * Vitest's global setup: one throwaway PostgreSQL with the migrated template, and one throwaway Redis, for the whole run.
  * Their addresses reach the tests in TESTKIT_POSTGRES_URL, TESTKIT_TEMPLATE and TESTKIT_REDIS_URL, the directory in which its Node
- * processes keep what they compiled in TESTKIT_COMPILE_CACHE.
+ * processes keep what they compiled in TESTKIT_COMPILE_CACHE, the port that gives out work slots in TESTKIT_SLOTS_PORT.
  * A run that was asked for unit tests only starts neither.
  */
 export default async function setup(project?: Project): Promise<() => Promise<void>> {
@@ -32,13 +33,14 @@ export default async function setup(project?: Project): Promise<() => Promise<vo
     for (const server of started) if (server.status === "fulfilled") await server.value.close();
     throw started.find((server) => server.status === "rejected")?.reason;
   }
-  const compileCache = await createCompileCache();
+  const [compileCache, slots] = await Promise.all([createCompileCache(), startWorkSlots()]);
   process.env.TESTKIT_POSTGRES_URL = postgres.value.url;
   process.env.TESTKIT_TEMPLATE = postgres.value.template;
   process.env.TESTKIT_REDIS_URL = redis.value.url;
   process.env.TESTKIT_COMPILE_CACHE = compileCache.dir;
+  process.env.TESTKIT_SLOTS_PORT = String(slots.port);
   return async () => {
-    await Promise.all([postgres.value.close(), redis.value.close(), compileCache.close()]);
+    await Promise.all([postgres.value.close(), redis.value.close(), compileCache.close(), slots.close()]);
   };
 }
 

@@ -1,3 +1,4 @@
+// Mostly waits: for locks, leases and limits.
 import type { Database } from "@toolctrl/db/client";
 import { waitFor } from "@toolctrl/testkit/wait";
 import { describe, expect, test } from "vitest";

@@ -1,3 +1,4 @@
+// Mostly waits: for time-outs.
 import { randomUUID } from "node:crypto";
 import type { Database } from "@toolctrl/db/client";
 import { waitFor } from "@toolctrl/testkit/wait";

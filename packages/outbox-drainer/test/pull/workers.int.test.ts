@@ -1,3 +1,4 @@
+// Mostly waits: for leases to end.
 import { CodedError } from "@toolctrl/foundation/errors";
 import type { AddResult, NewJob } from "@toolctrl/queue/port";
 import { waitFor } from "@toolctrl/testkit/wait";

@@ -1,10 +1,16 @@
-/** A vitest setup file: at the end of each test file, closes what the file left open, and fails it for connections it left open. */
-import { afterAll } from "vitest";
+/**
+ * A vitest setup file: a test file begins when there is a work slot for it; at its end what it left open is closed, and connections that it
+ * left open fail it.
+ */
+import { afterAll, expect } from "vitest";
 import { watchSockets } from "./open-sockets.ts";
 import { closeTracked } from "./tracked.ts";
 import { waitFor } from "./wait.ts";
+import { takeWorkSlot } from "./work-slots.ts";
 
 const GRACE_MS = 2000;
+
+await takeWorkSlot(expect.getState().testPath ?? "");
 
 const openSockets = watchSockets();
 
