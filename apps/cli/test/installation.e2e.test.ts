@@ -6,7 +6,7 @@ import { spawnNode, type ChildHandle } from "@toolctrl/testkit/process";
 import { startRedis, type RedisServer } from "@toolctrl/testkit/redis-server";
 import { startSmtpPeer, type SmtpPeer } from "@toolctrl/testkit/smtp";
 import { createEmptyDatabase } from "@toolctrl/testkit/template-db";
-import { afterAll, beforeAll, expect, test } from "vitest";
+import { afterAll, beforeAll, expect, onTestFinished, test } from "vitest";
 import { cli } from "./cli.ts";
 
 const MAIN = new URL("../src/main.ts", import.meta.url);
@@ -66,6 +66,16 @@ test("doctor finds nothing on a good installation: one page, exit code 0", async
   ]);
   expect(human.stdout).not.toContain("fix:");
   expect([json.code, json.json()]).toMatchObject([0, { healthy: true }]);
+});
+
+test("a Redis that tells nobody how it is set up is unknown, which fails nothing", async () => {
+  const silent = await startRedis({ args: ["--user", "default", "on", "nopass", "~*", "&*", "+@all", "-config", "-info"] });
+  onTestFinished(() => silent.close());
+  const { code, stdout } = await cli(["doctor"], { ...env, REDIS_URL: silent.url });
+  expect([code, stdout]).toEqual([
+    0,
+    expect.stringMatching(/^persistence +unknown .+NOPERM.+\n +fix: .+[^]+\n\n4 unknown, of 21 checks\.\n$/m),
+  ]);
 });
 
 test("probe goes the whole way of every route and reaches nobody, while tail shows each change", async () => {

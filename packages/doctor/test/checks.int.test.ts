@@ -36,6 +36,12 @@ test("a good installation has nothing to complain of, and says what it found in 
   expect(results.map(({ name, fix }) => `${name}: ${fix ?? "nothing to do"}`)).toEqual(ALL.map((name) => `${name}: nothing to do`));
 });
 
+test("an installation without Redis has nothing to complain of", async () => {
+  const database = await openDatabase();
+  await database.pool.query(`UPDATE "OutboxDrainer" SET "queueBackend" = 'postgres'`);
+  expect(complaintsOf(await examine({ ...database, backend: await backendOn(database.url) }))).toEqual({});
+});
+
 describe("of the tables", () => {
   test("an index that is not valid, a column that is gone, one of another type and a vacuum that is off are each named", async () => {
     const database = await openDatabase();

@@ -56,9 +56,11 @@ export async function startedRedis(...args: string[]): Promise<RedisServer> {
   return server;
 }
 
-export async function backendOn(redisUrl: string): Promise<QueueBackend> {
+/** The queue on Redis, or on PostgreSQL, by the protocol of its URL. */
+export async function backendOn(url: string): Promise<QueueBackend> {
   const log = createLogger({ app: "test", level: "silent" });
-  const backend = await createQueueBackend({ kind: "redis", redisUrl, prefix: PREFIX, attempts: 1, backoffMs: 1, log });
+  const where = url.startsWith("redis:") ? ({ kind: "redis", redisUrl: url } as const) : ({ kind: "postgres", databaseUrl: url } as const);
+  const backend = await createQueueBackend({ ...where, prefix: PREFIX, attempts: 1, backoffMs: 1, log });
   onTestFinished(() => backend.close(1000));
   return backend;
 }

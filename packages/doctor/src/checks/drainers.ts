@@ -29,5 +29,5 @@ async function lookAt(db: Queryable): Promise<Finding> {
       `expected the mode to be ${decision.desired}, got ${mode.mode} on its way there: nobody claims meanwhile`,
       "wait until earlier claims are settled or their leases are over; `toolctrl-cli outbox stats` counts them",
     );
-  return ok(`${drainers.length} live, mode ${mode.mode}`);
+  return ok(`${drainers.length} live, OUTBOX_PULL_WORKER=${votes.join("")}, mode ${mode.mode}`);
 }
