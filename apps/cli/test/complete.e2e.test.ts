@@ -1,9 +1,19 @@
+import { fileURLToPath } from "node:url";
+import { spawnCommand } from "@toolctrl/testkit/process";
 import { expect, test } from "vitest";
-import { cliInShell } from "./cli.ts";
 
-test("a shell accepts the script, and is answered without a database", async () => {
-  const script = await cliInShell(`toolctrl-cli complete bash | bash -n && echo accepted`, {});
-  expect([script.code, script.stdout]).toEqual([0, "accepted\n"]);
-  const answer = await cliInShell(`toolctrl-cli complete -- outbox tai`, {});
-  expect([answer.code, answer.stdout]).toEqual([0, expect.stringMatching(/^tail\tthe changes of the events that match.+\n:\d+\n$/)]);
+const MAIN = fileURLToPath(new URL("../src/main.ts", import.meta.url));
+
+/** What bash does when somebody types a line and presses the tab key; the function is one of bash's package of completions. */
+const TYPE_OUTBOX_TAI = `
+toolctrl-cli() { "$NODE" --conditions=source "$MAIN" "$@"; }
+source <(toolctrl-cli complete bash)
+_get_comp_words_by_ref() { words=(toolctrl-cli outbox tai); cword=2; cur=tai; prev=outbox; }
+__toolctrl_cli_complete 2> /dev/null
+echo "\${COMPREPLY[@]}"`;
+
+test("bash takes the script, asks the program as somebody types, and completes, without a database", async () => {
+  const bash = spawnCommand("bash", ["-c", TYPE_OUTBOX_TAI], { env: { NODE: process.execPath, MAIN } });
+  expect(await bash.waitForExit()).toEqual({ code: 0, signal: null });
+  expect([bash.stdout(), bash.stderr()]).toEqual(["tail\n", ""]);
 });
