@@ -36,6 +36,7 @@ export const RUN_ELSEWHERE: Readonly<Record<string, { readonly file: string; rea
   "npm start -- --mode pull": { file: STACK, title: "through pull workers, all sample traffic has its effect once" },
   "OUTBOX_PULL_WORKER=true npm start": { file: STACK, title: "the vote OUTBOX_PULL_WORKER=true has pull workers drain all of it" },
   "npm test": { file: ".ci/run", title: "npm test" },
+  "pnpm packages:pack": { file: "tooling/package-check/src/main.ts", title: "packPackages()" },
   "pnpm consumer-map": { file: ".ci/run", title: "pnpm --silent consumer-map" },
   "pnpm exec vitest run apps/worker-general/test/exactly-one-effect/ai-cost-record.e2e.test.ts": {
     file: "apps/worker-general/test/exactly-one-effect/ai-cost-record.e2e.test.ts",

@@ -1,0 +1,3 @@
+import { packPackages } from "./pack-packages.ts";
+
+packPackages();
