@@ -73,6 +73,16 @@ describe("a bad command line ends with exit code 2 and says what was expected", 
     expect([code, JSON.parse(out)]).toMatchObject([2, { error: { code: "CLI.ARGUMENT", message: expect.stringContaining(message) } }]);
   });
 
+  test.each([
+    [["probe", "--route", "mail"], "expected --route to be one of tenant.subscription., mail., "],
+    [["probe", "--timeout", "soon"], "expected a duration such as"],
+    [["tail", "--interval", "0.5"], "expected a duration such as"],
+    [["tail", "--status", "SLEEPING"], "expected PENDING, PROCESSING, DONE, FAILED, CANCELLED"],
+  ])("outbox %j", async (args, message) => {
+    const { code, out } = await run(["outbox", ...args, "--json"]);
+    expect([code, JSON.parse(out)]).toMatchObject([2, { error: { code: "CLI.ARGUMENT", message: expect.stringContaining(message) } }]);
+  });
+
   test("an unknown command", async () => {
     expect(await run(["outbox", "replay"])).toMatchObject({ code: 2, err: expect.stringContaining("unknown command") });
   });
