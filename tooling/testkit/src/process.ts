@@ -20,6 +20,9 @@ export interface SpawnOptions {
   input?: string;
   /** Opens a channel to a Node child, and is given what it says there (`process.send`). */
   onMessage?: (message: unknown) => void;
+  /** The user and group the child runs as; without them ours. */
+  uid?: number;
+  gid?: number;
 }
 
 export interface Exit {
@@ -66,11 +69,13 @@ export function spawnNode(script: string | URL, options: SpawnOptions = {}): Chi
 export function spawnCommand(
   command: string,
   args: string[],
-  options: Pick<SpawnOptions, "env" | "cwd" | "input" | "onMessage"> = {},
+  options: Pick<SpawnOptions, "env" | "cwd" | "input" | "onMessage" | "uid" | "gid"> = {},
 ): ChildHandle {
   const inherited = Object.fromEntries(INHERITED.map((name) => [name, process.env[name]]));
   const child = spawn(command, args, {
     cwd: options.cwd,
+    uid: options.uid,
+    gid: options.gid,
     env: { ...inherited, ...options.env },
     detached: true,
     stdio: [options.input === undefined ? "ignore" : "pipe", "pipe", "pipe", ...(options.onMessage === undefined ? [] : ["ipc" as const])],

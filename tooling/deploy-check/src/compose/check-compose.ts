@@ -1,0 +1,106 @@
+import { SERVICES, type Program } from "../programs.ts";
+import { checkEnvironment } from "./check-environment.ts";
+import { commandProblem, healthProblem } from "./command-file.ts";
+import { readCompose, type Compose, type Service } from "./read-compose.ts";
+import { interpolate } from "./variables.ts";
+
+export type Platform = "plain" | "coolify";
+
+/** The least time for loading an app on a small machine before a check counts. */
+const START_PERIOD_MS = 30_000;
+/** What the health command gives itself, and a moment to start. */
+const HEALTH_TIMEOUT_MS = 4000;
+
+export interface ComposeCheck {
+  readonly text: string;
+  readonly platform: Platform;
+  readonly programs: readonly Program[];
+  /** Values for everything that the file requires, as somebody fills them in. */
+  readonly values: Readonly<Record<string, string>>;
+}
+
+/** What is wrong with a compose file, a line each. */
+export function checkCompose({ text, platform, programs, values }: ComposeCheck): string[] {
+  const read = readCompose(text);
+  if ("problems" in read) return [...read.problems];
+  const { compose } = read;
+  const missing = SERVICES.filter((name) => compose.services[name] === undefined).map((name) => `services: expected ${name}, got none`);
+  return [
+    ...missing,
+    ...Object.entries(compose.services).flatMap(([name, service]) => platformProblems(name, service, platform)),
+    ...programs.flatMap(({ service: name, app, ...program }) => {
+      const service = compose.services[name];
+      if (service === undefined) return [];
+      const problems = [
+        ...processProblems(service, app),
+        ...(name === "migrate" ? migrateProblems(service, platform) : appProblems(service, compose)),
+        ...checkEnvironment(service, program, values),
+      ];
+      return problems.map((problem) => `${name}: ${problem}`);
+    }),
+    ...portProblems(compose),
+  ];
+}
+
+/** Ports and what only one platform knows. */
+function platformProblems(name: string, { ports, exclude_from_hc: excluded, build, image }: Service, platform: Platform): string[] {
+  const open = platform === "plain" && name === "web";
+  return [
+    ...(ports !== undefined && !open ? [`${name}: expected no ports, got ${ports.join(", ")}`] : []),
+    ...(excluded === true && platform === "plain" ? [`${name}: expected no exclude_from_hc, which Compose refuses`] : []),
+    ...(build === undefined && image === undefined ? [`${name}: expected an image or how to build it, got neither`] : []),
+    ...(build === undefined && /:latest$|^[^:]+$/.test(image ?? ":") ? [`${name}: expected a pinned image, got ${image}`] : []),
+  ];
+}
+
+function processProblems({ command }: Service, app: string): string[] {
+  const problem = commandProblem(command, app);
+  return problem === null ? [] : [problem];
+}
+
+/** A step that ends: nobody starts it again, and it is not ill for having ended. */
+function migrateProblems({ restart, exclude_from_hc: excluded, healthcheck }: Service, platform: Platform): string[] {
+  return [
+    ...(restart === "no" ? [] : [`expected restart "no", got ${restart}`]),
+    ...(platform === "coolify" && excluded !== true ? ["expected exclude_from_hc, got none"] : []),
+    ...(healthcheck === undefined ? [] : ["expected no health check, got one"]),
+  ];
+}
+
+/** A program that stays: it is asked whether it lives, begins after the migrations, and has the time to drain. */
+function appProblems(service: Service, { services }: Compose): string[] {
+  const { healthcheck, depends_on: waits = {}, stop_grace_period: graceMs = 0, restart, environment = {} } = service;
+  const health = healthProblem(healthcheck?.test);
+  const drainMs = Number(interpolate(environment["SHUTDOWN_GRACE_MS"] ?? "", {}));
+  const strangers = Object.keys(waits).filter((name) => services[name] === undefined);
+  return [
+    ...(health === null ? [] : [health]),
+    ...(healthcheck !== undefined && healthcheck.start_period < START_PERIOD_MS
+      ? [`expected a start_period of ${START_PERIOD_MS} ms or more, got ${healthcheck.start_period}`]
+      : []),
+    ...(healthcheck !== undefined && healthcheck.timeout < HEALTH_TIMEOUT_MS
+      ? [`expected a timeout of ${HEALTH_TIMEOUT_MS} ms or more, got ${healthcheck.timeout}`]
+      : []),
+    ...(waits["migrate"]?.condition === "service_completed_successfully"
+      ? []
+      : ["expected it to wait for migrate with service_completed_successfully"]),
+    ...strangers.map((name) => `expected a service ${name} to wait for, got none`),
+    ...(drainMs > 0 && drainMs < graceMs
+      ? []
+      : [`expected SHUTDOWN_GRACE_MS (${drainMs}) to be less than stop_grace_period (${graceMs} ms)`]),
+    ...(restart === "unless-stopped" ? [] : [`expected restart unless-stopped, got ${restart}`]),
+  ];
+}
+
+/** Who is reached where he listens. */
+function portProblems({ services }: Compose): string[] {
+  const { environment: web = {}, ports = [] } = services["web"] ?? {};
+  const port = web["WEB_PORT"] ?? "";
+  const asked = services["worker-general"]?.environment?.["WORKFLOW_BRIDGE_URL"] ?? "";
+  const magic = Object.keys(web).filter((name) => /^SERVICE_(?:URL|FQDN)_/.test(name));
+  return [
+    ...(asked === `http://web:${port}` ? [] : [`worker-general: expected WORKFLOW_BRIDGE_URL to be http://web:${port}, got ${asked}`]),
+    ...ports.filter((entry) => !entry.endsWith(`:${port}`)).map((entry) => `web: expected port ${port} to be published, got ${entry}`),
+    ...magic.filter((name) => name !== `SERVICE_URL_WEB_${port}`).map((name) => `web: expected SERVICE_URL_WEB_${port}, got ${name}`),
+  ];
+}
