@@ -30,7 +30,7 @@ export const METRICS = {
   outbox_oldest_pending_seconds: { kind: "gauge", help: "Age of the oldest due event, as last sampled", labels: [] },
   outbox_receipt_lag_seconds: {
     kind: "gauge",
-    help: "How long ago the oldest event was handed off that a consumer of its route has neither finished nor given up on, as last sampled; 0 for none older than 10 s",
+    help: "How long ago the oldest event was handed off that a consumer of its route has neither finished nor given up on, as last sampled; 0 for none older than 10 s, and after a start until it has been looked for",
     labels: [],
   },
   outbox_sampled_timestamp_seconds: {
