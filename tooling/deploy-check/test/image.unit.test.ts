@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished, test } from "vitest";
 import { copyFiles } from "../src/image/copy-files.ts";
+import { listMissing } from "../src/image/list-missing.ts";
 import { listStrangers } from "../src/image/list-strangers.ts";
 import { readIgnore } from "../src/image/read-ignore.ts";
 import { readText } from "../src/repository.ts";
@@ -57,4 +58,17 @@ test("a tool, and a version that the lock file does not name, are found in an im
   for (const name of names) await mkdir(join(root, "app", "node_modules", ".pnpm", name), { recursive: true });
   const image = { root, workdir: "/app", user: "node", entrypoint: ["node"], env: {} };
   expect(await listStrangers(image)).toEqual(["vitest@5.1.2", "zod@0.0.1"]);
+});
+
+test("an image without what the rollout gate reads is found: nothing else would tell", async () => {
+  const [root, context] = [await scratch(), await scratch()];
+  const image = { root, workdir: "/app", user: "node", entrypoint: ["node"], env: {} };
+  const map = join(root, "app", "node_modules", ".pnpm", "@toolctrl+consumer-map@file", "node_modules", "@toolctrl", "consumer-map");
+  await mkdir(join(map, "dist"), { recursive: true });
+  expect(listMissing(image, context)).toEqual(["dist/source-hashes.json"]);
+  await writeFile(join(map, "dist", "source-hashes.json"), "{}");
+  expect(listMissing(image, context)).toEqual([]);
+  await mkdir(join(context, "packages", "consumer-map"), { recursive: true });
+  await writeFile(join(context, "packages", "consumer-map", "evidence.json"), "{}");
+  expect(listMissing(image, context)).toEqual(["evidence.json"]);
 });

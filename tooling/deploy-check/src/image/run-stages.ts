@@ -114,7 +114,9 @@ async function runCommand(command: string, stage: StageFolder, say: (line: strin
 
 /** Of ours: the package managers' settings and stores, so that nothing is fetched twice, and the rest of PATH, for npm, which the base image has. */
 function commandEnv(stage: StageFolder): NodeJS.ProcessEnv {
-  const kept = Object.entries(process.env).filter(([name]) => /^(?:HOME|TMPDIR|LANG|SSL_\w+|NODE_EXTRA_CA_CERTS|\w+_proxy)$/i.test(name));
+  const kept = Object.entries(process.env).filter(([name]) =>
+    /^(?:HOME|TMPDIR|LANG|SSL_\w+|NODE_EXTRA_CA_CERTS|\w+_proxy|npm_config_registry)$/i.test(name),
+  );
   const path = [binOf(stage), process.env["PATH"] ?? ""].join(delimiter);
   return {
     ...Object.fromEntries(kept),
