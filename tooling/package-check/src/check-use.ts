@@ -13,11 +13,19 @@ const RESOLUTIONS = {
 /** Longer, and something that was begun by importing keeps the process alive. */
 const LOAD_MS = 60_000;
 
-/** Imports, requires and type-checks every export in a folder where the packages are installed. What went wrong, a sentence each. */
-export function checkUse(folder: string, specifiers: readonly string[]): string[] {
+/**
+ * Imports, requires and type-checks every export in a folder where the packages are installed, and type-checks the product's own modules
+ * there. What went wrong, a sentence each.
+ */
+export function checkUse(folder: string, specifiers: readonly string[], modules: readonly string[] = []): string[] {
   const imported = loadAll(folder, "every-export.mjs", importScript(specifiers));
   const required = loadAll(folder, "every-export.cjs", requireScript(specifiers));
-  return [...imported.problems, ...required.problems, ...compareNames(imported.names, required.names), ...typeCheck(folder, specifiers)];
+  return [
+    ...imported.problems,
+    ...required.problems,
+    ...compareNames(imported.names, required.names),
+    ...typeCheck(folder, specifiers, modules),
+  ];
 }
 
 interface Loaded {
@@ -66,7 +74,7 @@ function compareNames(imported: Loaded["names"], required: Loaded["names"]): str
 }
 
 /** The libraries' own declarations are checked too: a product that has `skipLibCheck` off sees what is wrong in them. */
-function typeCheck(folder: string, specifiers: readonly string[]): string[] {
+function typeCheck(folder: string, specifiers: readonly string[], modules: readonly string[]): string[] {
   const names = specifiers.map((specifier, index) => ({ specifier, name: `e${index}` }));
   const list = `export const every: object[] = [${names.map(({ name }) => name).join(", ")}];\n`;
   const imports = names.map(({ specifier, name }) => `import * as ${name} from "${specifier}";\n`);
@@ -74,7 +82,10 @@ function typeCheck(folder: string, specifiers: readonly string[]): string[] {
   writeFileSync(join(folder, "every-export.mts"), `${imports.join("")}${list}`);
   writeFileSync(join(folder, "every-export.cts"), `${requires.join("")}${list}`);
   return Object.entries(RESOLUTIONS).flatMap(([name, { file, ...resolution }]) => {
-    writeFileSync(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions: { ...COMPILER, ...resolution }, files: [file] }));
+    writeFileSync(
+      join(folder, "tsconfig.json"),
+      JSON.stringify({ compilerOptions: { ...COMPILER, ...resolution }, files: [file, ...modules] }),
+    );
     const tsc = join(ROOT, "node_modules/.bin/tsc");
     const { status, stdout, stderr } = spawnSync(tsc, ["-p", folder, "--pretty", "false"], { cwd: folder, encoding: "utf8" });
     return status === 0 ? [] : [`types under ${name}: ${stdout}${stderr}`];
