@@ -22,17 +22,21 @@ export function linksOf(document: string): Link[] {
   );
 }
 
-/** The anchors of a document's headings, made as code hosts make them. */
+/** The anchor of a heading, made as code hosts make it. */
+export function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
+    .trim()
+    .replaceAll(/\s/g, "-");
+}
+
+/** The anchors of a document's headings; one that is there already gets a number. */
 export function anchorsOf(document: string): string[] {
   const seen = new Map<string, number>();
   const headings = withoutCodeBlocks(document).matchAll(/^#{1,6}\s+(.+?)\s*#*$/gm);
   return [...headings].map(([, heading = ""]) => {
-    const slug = heading
-      .replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1")
-      .toLowerCase()
-      .replaceAll(/[^\p{L}\p{N}\s_-]/gu, "")
-      .trim()
-      .replaceAll(/\s/g, "-");
+    const slug = anchorOf(heading.replaceAll(/\[([^\]]*)\]\([^)]*\)/g, "$1"));
     const earlier = seen.get(slug) ?? 0;
     seen.set(slug, earlier + 1);
     return earlier === 0 ? slug : `${slug}-${earlier}`;
