@@ -72,7 +72,7 @@ const entryOf = (page: string): Entry => ({ text: titleOf(page), link: `/${page.
 export interface SidebarGroup {
   readonly text: string;
   readonly collapsed: boolean;
-  readonly items: readonly Entry[];
+  readonly items: Entry[];
 }
 
 /** The sidebar: every page, under its section. Stages are open, folders are not. */
