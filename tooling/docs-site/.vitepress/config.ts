@@ -5,13 +5,13 @@ import { keepPlainMarkdown } from "../src/plain-markdown.ts";
 import { keepRepositoryPaths } from "../src/repository-paths.ts";
 import { navOf, readSections, sidebarOf } from "../src/sections.ts";
 
-/** Pages are compiled to modules that import Vue, and stand where none is installed: it is looked for from here. */
-const vueFromHere: Plugin = {
-  name: "vue-from-here",
+/** Pages are compiled to modules that import Vue, and stand where none is installed: VitePress has it. */
+const vueOfVitePress: Plugin = {
+  name: "vue-of-vitepress",
   enforce: "pre",
   resolveId(source, importer, options) {
     const fromPage = importer?.split("?")[0]?.endsWith(".md") === true;
-    return fromPage && /^vue(?:\/|$)/.test(source) ? this.resolve(source, fileURLToPath(import.meta.url), options) : null;
+    return fromPage && /^vue(?:\/|$)/.test(source) ? this.resolve(source, fileURLToPath(import.meta.resolve("vitepress")), options) : null;
   },
 };
 
@@ -34,7 +34,7 @@ export default defineConfig({
       keepPlainMarkdown(md);
     },
   },
-  vite: { plugins: [vueFromHere] },
+  vite: { plugins: [vueOfVitePress] },
   themeConfig: {
     nav: navOf(sections),
     sidebar: sidebarOf(sections),
