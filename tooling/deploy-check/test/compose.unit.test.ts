@@ -38,7 +38,8 @@ describe.each(PLATFORMS)("the compose file for %s", (platform) => {
 
   test("gives the mail server to worker-mail alone, and the key of stored credentials to web alone", () => {
     const { services } = composeOf(platform);
-    const holders = (name: string): string[] => SERVICES.filter((service) => services[service]?.environment?.[name] !== undefined);
+    const holders = (name: string): string[] =>
+      SERVICES.filter((service) => !["none", undefined, null].includes(services[service]?.environment?.[name]));
     expect(holders("SMTP_URL")).toEqual(["worker-mail"]);
     expect(holders("WEBHOOK_SECRETS_KEY")).toEqual(["worker-mail"]);
     expect(holders("WORKFLOW_CREDENTIALS_KEY")).toEqual(["web"]);
@@ -169,6 +170,9 @@ test("what Coolify alone knows is only in its own file, and it has it", () => {
   );
   expect(problemsOf("plain", doctored("plain", `restart: "no"`, `restart: "no"\n    exclude_from_hc: true`)).join()).toContain(
     "which Compose refuses",
+  );
+  expect(problemsOf("coolify", doctored("coolify", "  SMTP_URL: none\n", "")).join()).toContain(
+    "web: expected no SMTP_URL but the word none",
   );
   expect(problemsOf("coolify", doctored("coolify", "SERVICE_URL_WEB_3000:", "SERVICE_URL_WEB_8080:")).join()).toContain(
     "expected SERVICE_URL_WEB_3000",

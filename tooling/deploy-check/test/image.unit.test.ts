@@ -52,12 +52,16 @@ test("copying is what COPY does: of a folder its contents, of a pattern what mat
   expect(await copied("some", "from/a.txt", "from/*.json*", "from/nothing*")).toEqual(["a.txt", "b.json"]);
 });
 
-test("a tool, and a version that the lock file does not name, are found in an image; packages of the product are not strangers", async () => {
+test("a tool, a version that the lock file does not name, and sources are found in an image; packages of the product are no strangers", async () => {
   const root = await scratch();
   const names = ["vitest@5.1.2_vite@8.4.0", "zod@0.0.1", "pg@8.23.1", "@prisma+client@7.10.0", "@toolctrl+db@file+packages+db"];
   for (const name of names) await mkdir(join(root, "app", "node_modules", ".pnpm", name), { recursive: true });
   const image = { root, workdir: "/app", user: "node", entrypoint: ["node"], env: {} };
   expect(await listStrangers(image)).toEqual(["vitest@5.1.2", "zod@0.0.1"]);
+  await mkdir(join(root, "app", "node_modules", ".pnpm", "@toolctrl+db@file+packages+db", "node_modules", "@toolctrl", "db", "test"), {
+    recursive: true,
+  });
+  expect(await listStrangers(image)).toContain("node_modules/@toolctrl/db/test");
 });
 
 test("an image without what the rollout gate reads is found: nothing else would tell", async () => {

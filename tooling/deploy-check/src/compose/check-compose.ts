@@ -1,5 +1,5 @@
 import { SERVICES, type Program } from "../programs.ts";
-import { checkEnvironment } from "./check-environment.ts";
+import { checkEnvironment, secretsOf } from "./check-environment.ts";
 import { commandProblem, healthProblem } from "./command-file.ts";
 import { readCompose, type Compose, type Service } from "./read-compose.ts";
 import { interpolate } from "./variables.ts";
@@ -24,6 +24,8 @@ export function checkCompose({ text, platform, programs, values }: ComposeCheck)
   const read = readCompose(text);
   if ("problems" in read) return [...read.problems];
   const { compose } = read;
+  // Coolify adds an `env_file` with every variable of the application to every service.
+  const secrets = platform === "coolify" ? secretsOf(programs) : [];
   const missing = SERVICES.filter((name) => compose.services[name] === undefined).map((name) => `services: expected ${name}, got none`);
   return [
     ...missing,
@@ -34,7 +36,7 @@ export function checkCompose({ text, platform, programs, values }: ComposeCheck)
       const problems = [
         ...processProblems(service, app),
         ...(name === "migrate" ? migrateProblems(service, platform) : appProblems(service, compose)),
-        ...checkEnvironment(service, program, values),
+        ...checkEnvironment(service, program, values, secrets),
       ];
       return problems.map((problem) => `${name}: ${problem}`);
     }),

@@ -1,27 +1,37 @@
 import { isCodedError } from "@toolctrl/foundation/errors";
 import { describeEnv, type EnvVariable } from "@toolctrl/runtime/env";
+import type { z } from "zod";
 import type { Program } from "../programs.ts";
 import type { Service } from "./read-compose.ts";
 import { interpolate, variablesOf } from "./variables.ts";
 
 type Environment = NonNullable<Service["environment"]>;
 
+/** Stands in for a secret that a program does not read, where the platform would hand it over. An empty text could count as unset there. */
+const WITHHELD = "none";
+
 /**
  * What is wrong with a service's environment: each variable of its program is given and no other one, with the program's own default, and
  * what comes of it is what the program accepts.
+ * @param secrets names of what this program must not get although the platform has it for all
  */
 export function checkEnvironment(
   { environment = {} }: Service,
   { shape, read }: Pick<Program, "shape" | "read">,
   values: Readonly<Record<string, string>>,
+  secrets: readonly string[],
 ): string[] {
   const variables = describeEnv(shape);
-  const own = Object.entries(environment).filter(([name]) => !name.startsWith("SERVICE_"));
+  const withheld = secrets.filter((name) => shape[name] === undefined);
+  const open = withheld
+    .filter((name) => environment[name] !== WITHHELD)
+    .map((name) => `expected no ${name} but the word ${WITHHELD}, as it does not read it`);
+  const own = Object.entries(environment).filter(([name]) => !name.startsWith("SERVICE_") && !withheld.includes(name));
   const absent = variables.filter(({ name }) => environment[name] === undefined).map(({ name }) => `expected ${name}, got none`);
   // A variable that nobody reads is a mistake, or somebody else's secret.
   const foreign = own.filter(([name]) => shape[name] === undefined).map(([name]) => `expected no ${name}, which it does not read`);
   const wrong = variables.flatMap((variable) => valueProblem(variable, environment[variable.name]) ?? []);
-  if (absent.length + foreign.length + wrong.length > 0) return [...absent, ...foreign, ...wrong];
+  if (absent.length + foreign.length + wrong.length + open.length > 0) return [...absent, ...foreign, ...wrong, ...open];
   return readProblems(environment, read, values);
 }
 
@@ -53,4 +63,11 @@ export function environmentOf(environment: Environment, values: Readonly<Record<
   return Object.fromEntries(
     Object.entries(environment).flatMap(([name, value]) => (value === null ? [] : [[name, interpolate(value, values)]])),
   );
+}
+
+/** The names of all variables whose values may be secret: those that error messages do not print. */
+export function secretsOf(programs: ReadonlyArray<Pick<Program, "shape">>): string[] {
+  const fields = programs.flatMap(({ shape }) => Object.entries(shape));
+  const secret = fields.filter(([, field]) => (field as z.ZodType).meta()?.["printable"] !== true).map(([name]) => name);
+  return [...new Set(secret)];
 }

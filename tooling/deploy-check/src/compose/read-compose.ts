@@ -19,7 +19,6 @@ const serviceSchema = z.strictObject({
   image: z.string().optional(),
   command: words.optional(),
   restart: z.enum(["no", "unless-stopped"]),
-  stop_signal: z.string().optional(),
   stop_grace_period: duration.optional(),
   healthcheck: z
     .strictObject({

@@ -1,3 +1,4 @@
+import { globSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
 import { readText } from "../repository.ts";
@@ -17,7 +18,7 @@ const TOOLS = new Set([
   "knip",
 ]);
 
-/** The installed packages of an image that no image should have: tools, and versions that the lock file does not name. */
+/** What no image should have: tools, versions that the lock file does not name, and sources and tests of the product. */
 export async function listStrangers(image: StageFolder): Promise<string[]> {
   const lock = readText("pnpm-lock.yaml");
   const folders = await readdir(join(placeOf(image, "."), "node_modules", ".pnpm"));
@@ -25,7 +26,13 @@ export async function listStrangers(image: StageFolder): Promise<string[]> {
     const [, name = "", version = ""] = /^((?:@[^+]+\+)?[^@]+)@(\d[^_(]*)/.exec(folder) ?? [];
     return name === "" ? [] : [{ name: name.replace("+", "/"), version }];
   });
-  return found
+  const packages = found
     .filter(({ name, version }) => TOOLS.has(name) || !lock.includes(`${name}@${version}`))
     .map(({ name, version }) => `${name}@${version}`);
+  const own = folders.filter((folder) => folder.startsWith("@toolctrl+"));
+  return [...packages, ...own.flatMap((folder) => sourcesIn(join(placeOf(image, "."), "node_modules", ".pnpm", folder)))];
+}
+
+function sourcesIn(folder: string): string[] {
+  return globSync("node_modules/@toolctrl/*/{src,test}", { cwd: folder });
 }
