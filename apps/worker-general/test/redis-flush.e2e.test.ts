@@ -39,6 +39,10 @@ test(`Redis flushed ${FLUSHES} times in the middle of traffic: every effect come
   expect(await statuses(rig)).toEqual({ DONE: rounds.length * 4, retried: 0 });
   const { rows } = await rig.database.pool.query(`SELECT DISTINCT "actor", "action" FROM "OutboxAction"`);
   expect(rows).toEqual([{ actor: "worker-general", action: "requeue" }]);
+  const { rows: recorded } = await rig.database.pool.query<{ n: number }>(`SELECT sum("affected")::int AS n FROM "OutboxAction"`);
+  const counted = async (): Promise<number> =>
+    (await Promise.all(workers.map((worker) => worker.metric("outbox_reconciled_total")))).reduce((sum, jobs) => sum + jobs, 0);
+  await waitFor(async () => (await counted()) === recorded[0]?.n, { what: "every job that was added again to be counted, once" });
   await endInOrder(workers);
 
   async function countReceipts(ids: readonly string[]): Promise<number> {

@@ -141,6 +141,22 @@ test("the oldest snapshot is that of a transaction that reads or has written, an
   expect(await age()).toBe(0);
 });
 
+test("records that wait are counted by why, and events whose route is held", async () => {
+  const { database, sample } = await openBench();
+  const line = `INSERT INTO "OutboxEvent" ("id", "tenantId", "eventType", "payload", "status", "blocksLine", "scheduledAt", "lastErrorCode")
+    SELECT gen_random_uuid(), 'acme', 'record.lead.updated', jsonb_build_object('object', 'Lead', 'recordId', $1::text), $2::"OutboxStatus", true,
+      clock_timestamp() + $3::interval, $4`;
+  for (const record of ["parked", "parked too"]) await database.pool.query(line, [record, "FAILED", "-1 hour", "HTTP.NETWORK"]);
+  await database.pool.query(line, ["held", "PENDING", "1 day", "ROUTER.HELD"]);
+  for (const record of ["parked", "parked too", "held", "free"]) await database.pool.query(line, [record, "PENDING", "-1 minute", null]);
+  expect(await sample()).toMatchObject({
+    'outbox_blocked_lines{state="parked"}': 2,
+    'outbox_blocked_lines{state="held"}': 1,
+    'outbox_blocked_lines{state="backoff"}': 0,
+    outbox_held_events: 1,
+  });
+});
+
 test("queues are counted by state", async () => {
   const { backend, sample } = await openBench();
   await backend.addAll([

@@ -155,6 +155,7 @@ test.each(["hang", "drop"] as const)(
     const [intent] = await harness.intents(id);
     expect(intent).toMatchObject({ state: "sent" });
     expect(intent?.unknowns).toBeGreaterThanOrEqual(1);
+    expect(await harness.metrics.text()).toContain(`outbox_outcome_unknown_total{consumer="email-send"} ${intent?.unknowns}`);
     expect(smtp.mails.length).toBe((intent?.unknowns ?? 0) + 1);
     expect(new Set(smtp.mails.map(({ raw }) => raw)).size).toBe(1);
   },

@@ -154,6 +154,7 @@ test.each(["drop", "hang"] as const)(
     const id = await harness.publish(TYPE, PAYLOAD);
     await harness.untilReceipt(id, "webhook-deliver");
     expect(await harness.intents(id)).toMatchObject([{ state: "sent", attempts: 2, unknowns: 1 }]);
+    expect(await harness.metrics.text()).toContain('outbox_outcome_unknown_total{consumer="webhook-deliver"} 1');
     expect(peer.requests.map(({ headers }) => headers["webhook-id"])).toEqual([id, id]);
   },
 );

@@ -100,7 +100,8 @@ describe("hand-off", () => {
       ping: () => backend.ping(),
       addAll: (jobs: readonly NewJob[]) => backend.addAll(jobs.map((job) => (bad.has(job.id) ? { ...job, id: "a:b" } : job))),
     };
-    const dispatcher = dispatcherOf(database, poisoned, { settings: { batchSize: 10 } });
+    const metrics = createMetrics({ processMetrics: false });
+    const dispatcher = dispatcherOf(database, poisoned, { metrics, settings: { batchSize: 10 } });
     await dispatcher.tick();
     await dispatcher.tick();
     expect(await readEvents(database, [good])).toMatchObject([{ status: "DONE" }]);
@@ -114,6 +115,14 @@ describe("hand-off", () => {
     expect(waits).toEqual([1, 2, 4, 8, 16, 32]);
     const rows = await readEvents(database, poison);
     expect(new Set(rows.map((row) => `${row.status} ${row.retries} ${row.attempts}`))).toEqual(new Set(["FAILED 7 7"]));
+    // Ten events of seven tries each, the last of which nobody puts back, and the good one.
+    const text = await metrics.text();
+    expect(text).toContain("outbox_claims_total 71");
+    expect(text).toContain('outbox_handoffs_total{queue="outbox.mail"} 1');
+    expect(text).toContain('outbox_handoff_errors_total{queue="outbox.mail",code="QUEUE.REJECTED"} 70');
+    expect(text).toContain("outbox_retries_total 60");
+    expect(text).toContain('outbox_settles_total{outcome="retry"} 60');
+    expect(text).toContain('outbox_dead_total{code="QUEUE.REJECTED"} 10');
   });
 
   test("one event of a quiet tenant is handed off within three ticks of a tenant with ten thousand", async () => {
@@ -152,12 +161,14 @@ describe("hand-off", () => {
     await database.pool.query(
       `UPDATE "OutboxEvent" SET "status" = 'PROCESSING', "attempts" = 1, "claimMode" = 'batch', "lockToken" = gen_random_uuid(), "lockedUntil" = clock_timestamp() + interval '1 minute'`,
     );
-    const dispatcher = dispatcherOf(database, backend);
+    const metrics = createMetrics({ processMetrics: false });
+    const dispatcher = dispatcherOf(database, backend, { metrics });
     expect(await dispatcher.tick()).toMatchObject({ claimed: 0 });
     await letTimePass(database);
     expect(await dispatcher.tick()).toMatchObject({ claimed: 100, done: 100 });
     const rows = await readEvents(database);
     expect(new Set(rows.map((row) => `${row.status} ${row.attempts} ${row.crashes}`))).toEqual(new Set(["DONE 2 0"]));
+    expect(await metrics.text()).toContain("outbox_reclaims_total 100");
   });
 });
 

@@ -1,6 +1,7 @@
 // Mostly waits: for leases to end.
 import { CodedError } from "@toolctrl/foundation/errors";
 import type { AddResult, NewJob } from "@toolctrl/queue/port";
+import { createMetrics } from "@toolctrl/runtime/metrics";
 import { waitFor } from "@toolctrl/testkit/wait";
 import { describe, expect, test } from "vitest";
 import { letTimePass, openDatabase, readEvents, statuses } from "../support.ts";
@@ -176,7 +177,8 @@ describe("independent workers", () => {
   test("a hint wakes one idle worker, which wakes the next when it finds work; polling alone finds it too", async () => {
     const database = await openPull();
     const effect = effectOf((tx, event) => mark(tx, event.id));
-    const woken = workersOf(database, [effect], { settings: { intervalMs: 3_600_000 } });
+    const [hinted, polled] = [createMetrics({ processMetrics: false }), createMetrics({ processMetrics: false })];
+    const woken = workersOf(database, [effect], { metrics: hinted, settings: { intervalMs: 3_600_000 } });
     woken.start();
     await insertRecordEvents(database, 1, { record: "a" });
     await waitFor(async () => (await statuses(database)).DONE === 1 || (woken.wake(), false), { what: "the hint to be followed" });
@@ -184,10 +186,16 @@ describe("independent workers", () => {
     woken.wake();
     await waitFor(isDone(21, database), { what: "every event to be DONE" });
     await woken.close(5_000);
-    workersOf(database, [effect], { settings: { intervalMs: 50 } }).start();
+    workersOf(database, [effect], { metrics: polled, settings: { intervalMs: 50 } }).start();
     await insertRecordEvents(database, 1, { record: "b" });
     await waitFor(isDone(22, database), { what: "polling to find the event" });
     expect(await marks(database)).toHaveLength(22);
+    expect(await hinted.text()).toMatch(/^outbox_wakeups_total\{source="hint"\} [1-9]/m);
+    expect(await hinted.text()).not.toContain('source="poll"');
+    // The event may have been there for the first look, before any pause.
+    await waitFor(async () => /^outbox_wakeups_total\{source="poll"\} [1-9]/m.test(await polled.text()), {
+      what: "a pause to end by polling",
+    });
   });
 
   test("in batch mode, or while a switch is under way, nothing is claimed", async () => {
