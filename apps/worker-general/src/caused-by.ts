@@ -1,5 +1,5 @@
 import type { Delivery } from "@toolctrl/consumer/define";
-import { activeTraceContext } from "@toolctrl/foundation/tracing";
+import { activeTraceContext } from "@toolctrl/tracing/spans";
 
 /** What an event says that is published because of this one. */
 export function causedBy({ eventId, envelope }: Pick<Delivery, "eventId" | "envelope">) {

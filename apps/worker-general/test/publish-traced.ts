@@ -2,7 +2,7 @@
 import { createDatabase } from "@toolctrl/db/client";
 import { publishOutboxEvents } from "@toolctrl/db/outbox";
 import { rowCreate } from "@toolctrl/domain/rows";
-import { activeTraceContext, inSpan } from "@toolctrl/foundation/tracing";
+import { activeTraceContext, inSpan } from "@toolctrl/tracing/spans";
 import { createLogger } from "@toolctrl/runtime/logger";
 import { openTracing } from "@toolctrl/runtime/open-tracing";
 

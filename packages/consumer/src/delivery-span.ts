@@ -1,4 +1,4 @@
-import { failSpan, inSpan, SpanKind, type TraceContext } from "@toolctrl/foundation/tracing";
+import { failSpan, inSpan, SpanKind, type TraceContext } from "@toolctrl/tracing/spans";
 import type { DeliveredJob, JobOutcome } from "@toolctrl/queue/port";
 import type { Consumer } from "./define.ts";
 import type { DeliveryEnd } from "./deliver.ts";

@@ -4,7 +4,7 @@ import { assertEventType } from "@toolctrl/foundation/event-type";
 import { checkEventPayload, findOutboxEvent } from "@toolctrl/foundation/events";
 import { encodeStrictJson } from "@toolctrl/foundation/json";
 import { recordKeyOf } from "@toolctrl/foundation/record-key";
-import { activeTraceContext } from "@toolctrl/foundation/tracing";
+import { activeTraceContext } from "@toolctrl/tracing/spans";
 import type { OutboxEventInput } from "./outbox-event-input.ts";
 
 const MAX_NAME_LENGTH = 200;

@@ -1,4 +1,4 @@
-import { failSpan, SpanKind, startSpan, traceContextOf } from "@toolctrl/foundation/tracing";
+import { failSpan, SpanKind, startSpan, traceContextOf } from "@toolctrl/tracing/spans";
 import type { AddResult, NewJob, QueueBackend } from "@toolctrl/queue/port";
 import type { ClaimedEvent } from "./claimed-event.ts";
 

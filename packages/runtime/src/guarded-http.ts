@@ -1,5 +1,5 @@
 import { CodedError, describeError, isCodedError } from "@toolctrl/foundation/errors";
-import { activeTraceContext, inSpan, SpanKind, type SpanOptions } from "@toolctrl/foundation/tracing";
+import { activeTraceContext, inSpan, SpanKind, type SpanOptions } from "@toolctrl/tracing/spans";
 import { Client, type Dispatcher } from "undici";
 import { abortAfter, type Deadline } from "./deadline.ts";
 import { createGuardedConnector } from "./guarded-connector.ts";

@@ -1,4 +1,4 @@
-import { activeTraceIds } from "@toolctrl/foundation/tracing";
+import { activeTraceIds } from "@toolctrl/tracing/spans";
 import { pino, stdSerializers, type DestinationStream, type Logger as PinoLogger } from "pino";
 
 export type Logger = PinoLogger;

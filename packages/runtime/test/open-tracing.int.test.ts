@@ -1,4 +1,4 @@
-import { failSpan, inSpan, startSpan, traceContextOf } from "@toolctrl/foundation/tracing";
+import { failSpan, inSpan, startSpan, traceContextOf } from "@toolctrl/tracing/spans";
 import { CodedError } from "@toolctrl/foundation/errors";
 import { afterEach, expect, test } from "vitest";
 import { context, propagation, trace } from "@opentelemetry/api";

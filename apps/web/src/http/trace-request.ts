@@ -1,4 +1,4 @@
-import { runInSpan, type Span, SpanKind, startSpan } from "@toolctrl/foundation/tracing";
+import { runInSpan, type Span, SpanKind, startSpan } from "@toolctrl/tracing/spans";
 import type { FastifyInstance, FastifyReply, FastifyRequest } from "fastify";
 
 const spans = new WeakMap<FastifyRequest, Span>();

@@ -1,5 +1,5 @@
 import type { JobEnvelope } from "@toolctrl/foundation/envelope";
-import { activeTraceContext } from "@toolctrl/foundation/tracing";
+import { activeTraceContext } from "@toolctrl/tracing/spans";
 import { HANDED_ON, handedOnJobId } from "@toolctrl/queue/handed-on-jobs";
 import type { NewJob, QueueBackend } from "@toolctrl/queue/port";
 import { PLUGIN_INVOKE } from "./invocation.ts";

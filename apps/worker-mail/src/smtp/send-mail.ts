@@ -4,7 +4,7 @@ import SMTPConnection, {
   type SMTPConnectionSendInfo,
   type SMTPEnvelope,
 } from "nodemailer/lib/smtp-connection";
-import { inSpan, SpanKind } from "@toolctrl/foundation/tracing";
+import { inSpan, SpanKind } from "@toolctrl/tracing/spans";
 import { toOutcome, type SmtpOutcome } from "./smtp-outcome.ts";
 
 /** Where and how mail leaves. */

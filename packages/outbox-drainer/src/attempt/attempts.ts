@@ -1,6 +1,7 @@
 import type { EffectsOf } from "@toolctrl/db/after-save-effect";
 import type { Database } from "@toolctrl/db/client";
 import type { Router } from "@toolctrl/event-router/router";
+import { inSpan, SpanKind, type SpanOptions } from "@toolctrl/tracing/spans";
 import type { QueueBackend } from "@toolctrl/queue/port";
 import type { Alerts } from "@toolctrl/runtime/alerts";
 import type { Logger } from "@toolctrl/runtime/logger";
@@ -85,7 +86,15 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
     }
   }
 
-  async function runEffectsOf(event: ClaimedEvent, { signal }: Protection): Promise<Settled> {
+  function runEffectsOf(event: ClaimedEvent, protection: Protection): Promise<Settled> {
+    return inSpan(`process ${event.eventType}`, attemptSpan(event), async (span) => {
+      const settled = await runEffectsTraced(event, protection);
+      span.setAttribute("toolctrl.outcome", settled.fate === "lost" ? "lost" : settled.settlement.outcome);
+      return settled;
+    });
+  }
+
+  async function runEffectsTraced(event: ClaimedEvent, { signal }: Protection): Promise<Settled> {
     const parks = router(event.eventType)?.deadHead === "park";
     const { lockTimeoutMs, end } = patience();
     const { idleInTransactionMs } = settings;
@@ -107,6 +116,22 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
   }
 
   return { takes, run, letGo, close: (graceMs = 1_000) => apart.endWithin(graceMs) };
+}
+
+/** A later attempt links to what it continues, so that attempts can be told from what one of them did. */
+function attemptSpan(event: ClaimedEvent): SpanOptions {
+  return {
+    kind: SpanKind.CONSUMER,
+    parent: event,
+    links: event.attempts > 1 ? [event] : [],
+    attributes: {
+      "messaging.system": "toolctrl_outbox",
+      "messaging.operation.name": "process",
+      "messaging.operation.type": "process",
+      "messaging.message.id": event.id,
+      "toolctrl.try": event.attempts,
+    },
+  };
 }
 
 /** A beat that got no answer leaves it to the settlement's fence. */

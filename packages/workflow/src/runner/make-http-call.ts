@@ -2,7 +2,7 @@ import { judgeAnswer, judgeError, type CallTerms, type Verdict } from "@toolctrl
 import { transaction } from "@toolctrl/db/client";
 import { CodedError } from "@toolctrl/foundation/errors";
 import type { JsonValue } from "@toolctrl/foundation/json";
-import { inSpan } from "@toolctrl/foundation/tracing";
+import { inSpan } from "@toolctrl/tracing/spans";
 import { isTerminal } from "@toolctrl/foundation/workflows";
 import type { GuardedResponse } from "@toolctrl/runtime/guarded-http";
 import type { ExecutionKey } from "../executions/execution.ts";

@@ -1,4 +1,4 @@
-import type { SpanOptions } from "@toolctrl/foundation/tracing";
+import type { SpanOptions } from "@toolctrl/tracing/spans";
 import type { Step } from "./step.ts";
 
 /** Which step of which run a span is about: ids and counts, nothing of what it reads. */

@@ -1,7 +1,7 @@
 import { transaction } from "@toolctrl/db/client";
 import type { Queryable } from "@toolctrl/db/sql";
 import { isTerminal, type WorkflowDefinition } from "@toolctrl/foundation/workflows";
-import { inSpan } from "@toolctrl/foundation/tracing";
+import { inSpan } from "@toolctrl/tracing/spans";
 import { runBlock } from "../blocks/run-block.ts";
 import { loadDefinition, type LoadedDefinition } from "../definitions/load-definition.ts";
 import type { ExecutionKey } from "../executions/execution.ts";

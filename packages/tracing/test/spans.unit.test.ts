@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { activeTraceContext, activeTraceIds, inSpan, startSpan, traceContextOf } from "../src/tracing.ts";
+import { activeTraceContext, activeTraceIds, inSpan, startSpan, traceContextOf } from "../src/spans.ts";
 
 const PARENT = { traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" };
 

@@ -10,7 +10,7 @@ import {
   trace,
   type TextMapGetter,
 } from "@opentelemetry/api";
-import { describeError, errorCodeOf } from "./errors.ts";
+import { describeError, errorCodeOf } from "@toolctrl/foundation/errors";
 
 export { type Span, SpanKind } from "@opentelemetry/api";
 
