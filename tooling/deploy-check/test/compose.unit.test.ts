@@ -106,12 +106,7 @@ describe.each(PLATFORMS)("the compose file for %s", (platform) => {
       "${OUTBOX_MAX_RETRIES:-60}",
       "expected the default of OUTBOX_MAX_RETRIES to be 6, got 60",
     ],
-    [
-      "a required variable that may be empty",
-      "${MAIL_FROM:?expected the sender of mails that name none}",
-      "${MAIL_FROM:-}",
-      "worker-mail: expected ${MAIL_FROM:?…}",
-    ],
+    ["a required variable that may be empty", /\$\{MAIL_FROM:\?[^}]*\}/, "${MAIL_FROM:-}", "worker-mail: expected ${MAIL_FROM:?…}"],
     [
       "a value that the program refuses",
       "WORKER_QUEUE_GROUP: mail",
@@ -173,6 +168,9 @@ test("what Coolify alone knows is only in its own file, and it has it", () => {
   );
   expect(problemsOf("coolify", doctored("coolify", "  SMTP_URL: none\n", "")).join()).toContain(
     "web: expected no SMTP_URL but the word none",
+  );
+  expect(problemsOf("coolify", doctored("coolify", "${MAIL_FROM:?}", "${MAIL_FROM:?expected one}")).join()).toContain(
+    "got a text after it",
   );
   expect(problemsOf("coolify", doctored("coolify", "SERVICE_URL_WEB_3000:", "SERVICE_URL_WEB_8080:")).join()).toContain(
     "expected SERVICE_URL_WEB_3000",

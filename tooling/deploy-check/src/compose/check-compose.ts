@@ -2,7 +2,7 @@ import { SERVICES, type Program } from "../programs.ts";
 import { checkEnvironment, secretsOf } from "./check-environment.ts";
 import { commandProblem, healthProblem } from "./command-file.ts";
 import { readCompose, type Compose, type Service } from "./read-compose.ts";
-import { interpolate } from "./variables.ts";
+import { interpolate, variablesOf } from "./variables.ts";
 
 export type Platform = "plain" | "coolify";
 
@@ -45,11 +45,17 @@ export function checkCompose({ text, platform, programs, values }: ComposeCheck)
 }
 
 /** Ports and what only one platform knows. */
-function platformProblems(name: string, { ports, exclude_from_hc: excluded, build, image }: Service, platform: Platform): string[] {
+function platformProblems(name: string, service: Service, platform: Platform): string[] {
+  const { ports, exclude_from_hc: excluded, build, image, environment = {} } = service;
   const open = platform === "plain" && name === "web";
+  const messages = Object.values(environment).flatMap((value) =>
+    variablesOf(value ?? "").filter(({ kind, text }) => kind === "required" && text !== ""),
+  );
   return [
     ...(ports !== undefined && !open ? [`${name}: expected no ports, got ${ports.join(", ")}`] : []),
     ...(excluded === true && platform === "plain" ? [`${name}: expected no exclude_from_hc, which Compose refuses`] : []),
+    // To Compose it is a message, to Coolify a value.
+    ...(platform === "coolify" ? messages : []).map((variable) => `${name}: expected \${${variable.name}:?}, got a text after it`),
     ...(build === undefined && image === undefined ? [`${name}: expected an image or how to build it, got neither`] : []),
     ...(build === undefined && /:latest$|^[^:]+$/.test(image ?? ":") ? [`${name}: expected a pinned image, got ${image}`] : []),
   ];

@@ -27,7 +27,7 @@ export function interpolate(value: string, source: Readonly<Record<string, strin
     if (variable === undefined) return reference;
     const found = source[variable.name] ?? "";
     if (found !== "") return found;
-    if (variable.kind === "required") throw new Error(`${variable.name}: ${variable.text}, got none`);
+    if (variable.kind === "required") throw new Error(`${variable.name}: ${variable.text || "expected a value"}, got none`);
     return variable.kind === "fallback" ? variable.text : "";
   });
 }
