@@ -26,9 +26,9 @@ export function listDocuments(): string[] {
   return listFiles("**/*.md");
 }
 
-/** The documents that somebody follows step by step. */
-export function listGuides(): string[] {
-  return ["README.md", "CONTRIBUTING.md", "docs/outbox-rollout-gate.md", ...listFiles("docs/guides/*.md"), ...listRunbooks()];
+/** The documents whose commands and samples are run: all of the site, and the two that lead to it. */
+export function listPages(): string[] {
+  return ["README.md", "CONTRIBUTING.md", ...listFiles("docs/**/*.md")];
 }
 
 /** The pages for somebody whom an alert has woken. */

@@ -8,8 +8,8 @@ import { publishOutboxEvent } from "@toolctrl/db/outbox";
 import { startRedis, type RedisServer } from "@toolctrl/testkit/redis-server";
 import { createEmptyDatabase } from "@toolctrl/testkit/template-db";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
-import { commandsOf, RUN_ELSEWHERE, wordsOf } from "../src/commands.ts";
-import { listGuides, readText, ROOT } from "../src/repository.ts";
+import { commandsOf, NOT_RUN, RUN_ELSEWHERE, wordsOf } from "../src/commands.ts";
+import { listPages, readText, ROOT } from "../src/repository.ts";
 import { documentedWorkflow, readRun, startRunForCommand } from "./run-for-command.ts";
 
 /** Runs the CLI in this process, as its own main file does, without a terminal; the consumer map counts as proven. */
@@ -23,30 +23,45 @@ async function runCli(args: readonly string[]): Promise<{ code: number; out: str
   return { code, out: String(out.read() ?? ""), err: String(err.read() ?? "") };
 }
 
-const documented = listGuides().flatMap(commandsOf);
+const documented = listPages().flatMap(commandsOf);
 const commands = [...new Map(documented.map((entry) => [entry.command, entry])).values()];
 const CLI = "pnpm toolctrl-cli ";
-const operated = commands.filter(({ command }) => command.startsWith(CLI));
+const operated = commands.filter(({ command }) => command.startsWith(CLI) && !Object.hasOwn(RUN_ELSEWHERE, command));
 const aboutRuns = operated.filter(({ command }) => command.startsWith(`${CLI}workflow `));
 
-describe("every command of README and guides", () => {
-  test("is run by a test", () => {
-    const unknown = commands.filter(({ command }) => !command.startsWith(CLI) && !Object.hasOwn(RUN_ELSEWHERE, command));
+describe("every command of README, CONTRIBUTING and the pages of docs/", () => {
+  test("is run by a test, or there is a reason why it is not", () => {
+    const unknown = commands.filter((entry) => {
+      const known = [RUN_ELSEWHERE, NOT_RUN].some((list) => Object.hasOwn(list, entry.command));
+      return !known && !operated.includes(entry);
+    });
     expect(unknown).toEqual([]);
     expect(operated.length).toBeGreaterThan(12);
+  });
+
+  test("that is said to be run elsewhere, or not to be run, is on a page", () => {
+    const shown = new Set(commands.map(({ command }) => command));
+    const prose = listPages().map(readText).join("\n");
+    const listed = [...Object.keys(RUN_ELSEWHERE), ...Object.keys(NOT_RUN)];
+    expect(listed.filter((command) => !shown.has(command) && !prose.includes(`\`${command}\``))).toEqual([]);
   });
 
   test.each(Object.entries(RUN_ELSEWHERE))("`%s` is run by the test that is named for it", (_command, { file, title }) => {
     expect(readText(file)).toContain(title);
   });
 
-  test("that begins with pnpm is a script of the repository", () => {
+  test("that begins with pnpm is a script of the repository, also where it stands in a sentence", () => {
     const { scripts } = JSON.parse(readText("package.json")) as { scripts: Record<string, string> };
     expect(scripts["toolctrl-cli"]).toBe("node --conditions=source apps/cli/src/main.ts");
+    const inProse = listPages().flatMap((path) =>
+      [...readText(path).matchAll(/`pnpm (?:run )?([a-z][\w:-]*)/g)].map(([, name = ""]) => ({ path, name })),
+    );
+    expect(inProse.length).toBeGreaterThan(10);
+    expect(inProse.filter(({ name }) => name !== "exec" && !Object.hasOwn(scripts, name))).toEqual([]);
   });
 });
 
-describe("every command of the CLI in README and guides does what it is there for", () => {
+describe("every command of the CLI on these pages does what it is there for", () => {
   let database: Database;
   let redis: RedisServer;
   let folder: string;

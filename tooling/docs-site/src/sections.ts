@@ -20,10 +20,10 @@ const STAGES: Readonly<Record<string, readonly string[]>> = {
     "guides/marketing.md",
     "guides/plugins.md",
   ],
-  Order: ["cascade-delete-lock-scope.md"],
+  Order: ["guides/order.md", "cascade-delete-lock-scope.md"],
   Workflows: ["guides/workflows.md", "guides/workflow-api.md"],
   Operate: ["guides/operate.md", "guides/deploy*.md", "guides/tracing.md"],
-  Upgrade: ["outbox-rollout-gate.md"],
+  Upgrade: ["guides/upgrade.md", "outbox-rollout-gate.md"],
 };
 
 /** What somebody looks up: whole folders. */
