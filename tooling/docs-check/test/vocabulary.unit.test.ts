@@ -103,6 +103,21 @@ describe("what the documents name exists", () => {
     expect([...page.matchAll(/^\| (\d) \|/gm)].map(([, code]) => code)).toEqual(codes);
   });
 
+  test("commands of the CLI that stand in a sentence, with their options", async () => {
+    const help = await helpOfCli();
+    const named = namedBy(/`(?:pnpm )?toolctrl-cli ([a-z][^`]*)`/g).map(({ path, name }) => ({ path, name: name.replaceAll(/\s+/g, " ") }));
+    expect(named.length).toBeGreaterThan(10);
+    const isKnown = (command: string): boolean => {
+      const [first = "", second = ""] = command.split(" ");
+      // A group by itself is no command: with a word behind it, the word has to be one.
+      const usages = /^[a-z]/.test(second) ? [`Usage: toolctrl-cli ${first} ${second} `] : [`Usage: toolctrl-cli ${first} `];
+      const text = usages.map((usage) => help.find((page) => page.startsWith(usage))).find((page) => page !== undefined);
+      const options = [...command.matchAll(/(?<![\w-])--[a-z][a-z-]+/g)].map(([option]) => option);
+      return text !== undefined && options.every((option) => text.includes(option) || (help[0] ?? "").includes(option));
+    };
+    expect(named.filter(({ name }) => !isKnown(name))).toEqual([]);
+  });
+
   test("every metric of the table is recorded somewhere", () => {
     const sources = listFiles("{apps,packages}/*/src/**/*.ts")
       .filter((path) => !path.endsWith("metrics-table.ts"))
