@@ -7,7 +7,7 @@ export interface Sample extends CodeBlock {
   readonly path: string;
 }
 
-/** What a page shows and no test runs: how the block begins, and what holds it, or why nothing does. */
+/** What a page shows and nobody types: how the block begins, what it is, and the test that holds it. */
 const SHOWN: Readonly<Record<string, ReadonlyArray<{ readonly begins: string; readonly why: string }>>> = {
   "docs/guides/add-a-consumer.md": [
     { begins: "ok     delivered twice", why: "output; add-a-consumer.e2e.test.ts compares it with the report" },
@@ -15,10 +15,10 @@ const SHOWN: Readonly<Record<string, ReadonlyArray<{ readonly begins: string; re
   "docs/guides/operate.md": [
     { begins: '{\n  "name": "Approval"', why: "the file that the commands of the page are given: run-for-command.ts" },
   ],
-  "docs/guides/marketing.md": [{ begins: "PUT /v1/contacts/", why: "what a provider receives" }],
-  "docs/guides/plugins.md": [{ begins: '{ "type": "plugin.hook.lead.created"', why: "what a plugin receives" }],
-  "docs/guides/workflow-api.md": [{ begins: '{ "error": {', why: "what a caller is answered" }],
-  "docs/reference/webhooks.md": [{ begins: '{ "type": "webhook.invoice.paid"', why: "what an endpoint receives" }],
+  "docs/guides/marketing.md": [{ begins: "PUT /v1/contacts/", why: "what a provider receives: messages.unit.test.ts" }],
+  "docs/guides/plugins.md": [{ begins: '{ "type": "plugin.hook.lead.created"', why: "what a plugin receives: messages.unit.test.ts" }],
+  "docs/guides/workflow-api.md": [{ begins: '{ "error": {', why: "what a caller is answered: messages.unit.test.ts" }],
+  "docs/reference/webhooks.md": [{ begins: '{ "type": "webhook.invoice.paid"', why: "what an endpoint receives: messages.unit.test.ts" }],
 };
 
 /** The fenced blocks of pages. */
