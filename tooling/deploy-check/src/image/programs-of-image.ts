@@ -2,6 +2,7 @@ import { findFreePort } from "@toolctrl/testkit/free-port";
 import type { ChildHandle } from "@toolctrl/testkit/process";
 import type { Compose } from "../compose/read-compose.ts";
 import type { ServiceName } from "../programs.ts";
+import { findIsolation } from "./first-process.ts";
 import type { StageFolder } from "./run-stages.ts";
 import { startService, untilHealthy, type Launch } from "./start-service.ts";
 
@@ -17,11 +18,12 @@ export async function launchesOf(
   values: Readonly<Record<string, string>>,
 ): Promise<Launches & { readonly webUrl: string }> {
   const [web, general, mail, health] = [await findFreePort(), await findFreePort(), await findFreePort(), await findFreePort()];
+  const isolation = await findIsolation();
   const webUrl = `http://127.0.0.1:${web}`;
   const launch = (name: ServiceName, own: Record<string, string>): Launch => {
     const service = compose.services[name];
     if (service === undefined) throw new Error(`expected a service ${name}, got none`);
-    return { image, service, values, own };
+    return { image, service, values, own, isolation };
   };
   const listens = (port: number): Record<string, string> => ({ HEALTH_HOST: "127.0.0.1", HEALTH_PORT: String(port) });
   return {

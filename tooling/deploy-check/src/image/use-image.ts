@@ -14,6 +14,12 @@ export async function useImage(image: StageFolder, compose: Compose, say: (line:
   await using servers = await startServers();
   const { webUrl, ...launches } = await launchesOf(image, compose, servers.values);
   const scene: Scene = { ...servers, launches, webUrl, say };
+  const { isolation } = launches.migrate;
+  say(
+    isolation === null
+      ? "no program is the first of a PID namespace: this machine allows none"
+      : "each program is the first process of a PID namespace, as user node",
+  );
   await migrateTwice(scene);
   await expectUnhealthy(scene);
   const [web, mail, general] = await Promise.all([
