@@ -22,7 +22,7 @@ const STAGES: Readonly<Record<string, readonly string[]>> = {
   ],
   Order: ["guides/order.md", "cascade-delete-lock-scope.md"],
   Workflows: ["guides/workflows.md", "guides/workflow-api.md"],
-  Operate: ["guides/operate.md", "guides/deploy*.md", "guides/tracing.md"],
+  Operate: ["guides/operate.md", "guides/deploy*.md", "guides/scale*.md", "guides/tracing.md"],
   Upgrade: ["guides/upgrade.md", "outbox-rollout-gate.md"],
 };
 
