@@ -20,6 +20,8 @@ const REDIS_REFUSES =
 const CONNECTION_LOST = /connection (is closed|terminated|ended)|connection close|max retries per request|socket (timeout|closed|hang up)/i;
 const NOT_CONNECTED =
   /stream isn't writeable|timeout exceeded when trying to connect|client has encountered a connection error|after calling end on the pool/i;
+// A cluster that has no node for the slot, or whose nodes send a command from one to the other.
+const CLUSTER_AWAY = /cluster isn't ready|cluster is ended|too many cluster redirections|refresh slots cache|none of startup nodes/i;
 const TIMED_OUT = /command timed out|query read timeout|statement timeout/i;
 const LOST_CODES = new Set(["ECONNRESET", "EPIPE"]);
 const DOWN_CODES = new Set(["ECONNREFUSED", "ETIMEDOUT", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "ENOENT"]);
@@ -32,7 +34,7 @@ export function classifyQueueError(error: unknown): ClassifiedFailure {
   const text = describeError(error, 500);
   const code = typeof error === "object" && error !== null && "code" in error && typeof error.code === "string" ? error.code : "";
   if (TIMED_OUT.test(text) || code === "57014") return failure("down", "QUEUE.TIMEOUT", text, error);
-  if (DOWN_CODES.has(code) || NOT_CONNECTED.test(text) || REDIS_REFUSES.test(text))
+  if (DOWN_CODES.has(code) || NOT_CONNECTED.test(text) || CLUSTER_AWAY.test(text) || REDIS_REFUSES.test(text))
     return failure("down", "QUEUE.UNREACHABLE", text, error);
   if (LOST_CODES.has(code) || CONNECTION_LOST.test(text)) return failure("lost", "QUEUE.UNREACHABLE", text, error);
   if (/^[0-9A-Z]{5}$/.test(code)) return classifySqlState(code, text, error);

@@ -11,7 +11,7 @@ export interface KeepFinished {
 
 export interface QueueBackendOptions {
   readonly kind: "redis" | "postgres";
-  /** `redis://…` of one Redis; needed for `redis`. */
+  /** `redis://…` of one Redis, or `redis+cluster://…`; needed for `redis`. */
   readonly redisUrl?: string | undefined;
   /** A direct connection (no pooler in transaction mode); needed for `postgres`. */
   readonly databaseUrl?: string | undefined;

@@ -1,10 +1,11 @@
 import { randomBytes } from "node:crypto";
+import { readRedisUrl } from "@toolctrl/foundation/redis-url";
 import { findFreePort } from "@toolctrl/testkit/free-port";
 import { createRedisNamespace, startRedis } from "@toolctrl/testkit/redis-server";
 import { startTcpProxy } from "@toolctrl/testkit/tcp-proxy";
 import { waitFor } from "@toolctrl/testkit/wait";
 import { Queue } from "bullmq";
-import { Redis } from "ioredis";
+import { Cluster, Redis } from "ioredis";
 import type { QueueBackendOptions } from "../src/backend.ts";
 import type { OwnServer, QueueHarness, RawJob } from "../src/testing.ts";
 import { createTestLog } from "./support-log.ts";
@@ -22,46 +23,66 @@ export function redisHarness(): QueueHarness {
       return { ...BASE, redisUrl: url, prefix, log };
     },
     ownServer: () => ownRedis({ ...BASE, prefix: `{own-${randomBytes(4).toString("hex")}}`, log }),
-    async raw(options, job) {
-      const queue = new Queue(job.queue, { connection: { url: options.redisUrl ?? "" }, prefix: options.prefix });
-      queue.on("error", () => undefined);
-      try {
-        const found = await queue.getJob(job.id);
-        if (found === undefined) throw new Error(`expected job ${job.id}, got none`);
-        return rawJob(options, job, found);
-      } finally {
-        await queue.close();
-      }
-    },
-    async poisonJob(options, id) {
-      // Where the job's hash would be lies a text: the script that adds it fails.
-      await withRedis(options, (redis) => redis.set(`${options.prefix}:outbox.audit:${id}`, "not a hash"));
-      return { queue: "outbox.audit", id, name: "test.thing.happened", data: {} };
-    },
-    async stealLock(options, job) {
-      await withRedis(options, (redis) => redis.del(`${options.prefix}:${job.queue}:${job.id}:lock`));
-    },
+    ...redisTools,
   };
 }
+
+/** What the suite does behind the backend's back, on one server or on a cluster. */
+export const redisTools: Pick<QueueHarness, "raw" | "poisonJob" | "stealLock"> = {
+  raw: (options, job) =>
+    withQueue(options, job.queue, async (queue) => {
+      const found = await queue.getJob(job.id);
+      if (found === undefined) throw new Error(`expected job ${job.id}, got none`);
+      return rawJob(options, job, found);
+    }),
+  async poisonJob(options, id) {
+    // Where the job's hash would be lies a text: the script that adds it fails.
+    await withClient(options, (redis) => redis.set(`${options.prefix}:outbox.audit:${id}`, "not a hash"));
+    return { queue: "outbox.audit", id, name: "test.thing.happened", data: {} };
+  },
+  async stealLock(options, job) {
+    await withClient(options, (redis) => redis.del(`${options.prefix}:${job.queue}:${job.id}:lock`));
+  },
+};
 
 function rawJob(
   options: QueueBackendOptions,
   job: { queue: string; id: string },
   found: { data: unknown; returnvalue: unknown; delay: number },
 ): RawJob {
-  const promote = async (): Promise<void> => {
-    const queue = new Queue(job.queue, { connection: { url: options.redisUrl ?? "" }, prefix: options.prefix });
-    queue.on("error", () => undefined);
-    try {
+  const promote = (): Promise<void> =>
+    withQueue(options, job.queue, async (queue) => {
       await (await queue.getJob(job.id))?.promote();
-    } finally {
-      await queue.close();
-    }
-  };
+    });
   return { data: found.data, returnvalue: found.returnvalue, delay: found.delay, promote };
 }
 
-export async function withRedis<T>(options: Pick<QueueBackendOptions, "redisUrl">, run: (redis: Redis) => Promise<T>): Promise<T> {
+function withQueue<T>(options: QueueBackendOptions, name: string, run: (queue: Queue) => Promise<T>): Promise<T> {
+  return withClient(options, async (connection) => {
+    const queue = new Queue(name, { connection, prefix: options.prefix });
+    queue.on("error", () => undefined);
+    try {
+      return await run(queue);
+    } finally {
+      await queue.close();
+    }
+  });
+}
+
+type Where = Pick<QueueBackendOptions, "redisUrl">;
+
+async function withClient<T>(options: Where, run: (redis: Redis | Cluster) => Promise<T>): Promise<T> {
+  const address = readRedisUrl(options.redisUrl ?? "");
+  if (address.kind !== "cluster") return withRedis(options, run);
+  const cluster = new Cluster([...address.nodes]);
+  try {
+    return await run(cluster);
+  } finally {
+    cluster.disconnect();
+  }
+}
+
+export async function withRedis<T>(options: Where, run: (redis: Redis) => Promise<T>): Promise<T> {
   const redis = new Redis(options.redisUrl ?? "", { maxRetriesPerRequest: 1 });
   try {
     return await run(redis);

@@ -1,3 +1,5 @@
+import { readRedisUrl } from "@toolctrl/foundation/redis-url";
+
 /** What a rule sees: the values that are valid by themselves. */
 export type EnvValues = Readonly<Record<string, unknown>>;
 
@@ -32,6 +34,14 @@ export const ENV_RULES: readonly EnvRule[] = [
         REDIS_URL: typeof values["REDIS_URL"] === "string" ? values["REDIS_URL"] : undefined,
       });
       return "problem" in chosen ? chosen.problem : null;
+    },
+  },
+  {
+    // A cluster has no numbered databases, and options of a URL reach its clients in no way.
+    names: ["REDIS_URL"],
+    check: (values) => {
+      const address = typeof values["REDIS_URL"] === "string" ? readRedisUrl(values["REDIS_URL"]) : null;
+      return address?.kind === "wrong" ? `REDIS_URL: ${address.problem}` : null;
     },
   },
   {

@@ -65,7 +65,10 @@ export const queueEnv = {
     values: ["redis", "postgres"],
     about: "Where BullMQ keeps its jobs; required in production, elsewhere redis when REDIS_URL is set, else postgres",
   }),
-  REDIS_URL: optionalUrl({ protocols: ["redis:", "rediss:"], about: "Redis, for the redis backend" }),
+  REDIS_URL: optionalUrl({
+    protocols: ["redis:", "rediss:", "redis+cluster:", "rediss+cluster:"],
+    about: "Redis, for the redis backend; redis+cluster://host:port?node=host:port names nodes of a Redis Cluster",
+  }),
   QUEUE_PREFIX: text({
     pattern: /^\{[\w.-]+\}[\w.-]*$/,
     accepts: "a hash-tagged name such as {toolctrl}",

@@ -100,6 +100,16 @@ describe("loadEnv", () => {
     expect(problemsOf({ SMTP_PASSWORD: "hunter2" }, own).join()).not.toContain("hunter2");
   });
 
+  test("takes a Redis Cluster by its scheme, and refuses at boot what a cluster's client cannot do, without its password", () => {
+    const cluster = "redis+cluster://:hunter2@a.test:7000?node=b.test:7001";
+    expect(loadEnv(everything, { ...least, REDIS_URL: cluster }).REDIS_URL).toBe(cluster);
+    for (const wrong of ["&keyPrefix=a", "&family=6", "&node=c"]) {
+      const problems = problemsOf({ ...least, REDIS_URL: `${cluster}${wrong}` });
+      expect(namesOf(problems)).toEqual(["REDIS_URL"]);
+      expect(problems.join()).not.toContain("hunter2");
+    }
+  });
+
   test("takes an empty optional variable as unset, as Compose writes it", () => {
     const env = loadEnv(everything, { ...least, REDIS_URL: "", SENTRY_DSN: "", DATABASE_DIRECT_URL: "", QUEUE_BACKEND: "" });
     expect([env.REDIS_URL, env.SENTRY_DSN, env.DATABASE_DIRECT_URL, env.QUEUE_BACKEND]).toEqual([

@@ -12,8 +12,10 @@ export interface IdempotencyKeyParts {
 /** PostgreSQL refuses index entries above 2704 bytes; a key of honest parts is about 120. */
 const MAX_KEY_BYTES = 1024;
 
-/** Written, with a second's life, to see whether the server takes writes. */
-export const PROBE_KEY = "toolctrl:probe:store";
+/** Written, with a second's life, to see whether the server takes writes; in a cluster, the node that keeps the keys of the prefix. */
+export function probeKey(prefix = "toolctrl"): string {
+  return `${prefix}:probe:store`;
+}
 
 /**
  * The one producer of keys. Layout:

@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import type { Redis } from "ioredis";
+import type { Cluster, Redis } from "ioredis";
 
 /** A Lua script on one key, sent by its digest; in full when the server does not know it (first use, restart, SCRIPT FLUSH). */
 export interface Script {
-  run(redis: Redis, key: string, args: readonly string[]): Promise<unknown>;
+  run(redis: Redis | Cluster, key: string, args: readonly string[]): Promise<unknown>;
 }
 
 export function createScript(text: string): Script {

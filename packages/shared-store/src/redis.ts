@@ -1,20 +1,26 @@
 import { once } from "node:events";
 import { CodedError } from "@toolctrl/foundation/errors";
-import { Redis } from "ioredis";
-import { PROBE_KEY } from "./keys.ts";
+import { readRedisUrl, type RedisAddress } from "@toolctrl/foundation/redis-url";
+import { Redis, type Cluster } from "ioredis";
+import { probeKey } from "./keys.ts";
 import type { KeyValueStore, StoreLog } from "./key-value.ts";
+import { CLUSTER_USABLE, connectCluster, isClusterUsable } from "./redis-cluster.ts";
 import { createScript, type Script } from "./redis-script.ts";
 import { storeUnavailable } from "./store-unavailable.ts";
 
 export interface RedisStoreOptions {
-  /** `redis://` or `rediss://`, without options in its query: they would undo the bounds below. */
+  /** `redis://` or `rediss://` without options in its query, as they would undo the bounds below; or `redis+cluster://`. */
   readonly url: string;
+  /** First part of the keys that will be used: the probe asks the node of a cluster that keeps them. */
+  readonly prefix?: string;
   readonly log?: StoreLog;
   /** Bound of one command, ms; default 2,000. */
   readonly commandTimeoutMs?: number;
   /** Bound of connecting, and of a command's wait for the connection, ms; default 2,000. */
   readonly connectTimeoutMs?: number;
 }
+
+type Client = Redis | Cluster;
 
 /** Every script touches one key, so the same code serves a cluster. A script's own value counts as written: its first reply may be lost. */
 const COMPARE_AND_SET = `
@@ -40,8 +46,8 @@ return { held, redis.call("PTTL", KEYS[1]) }`;
  * @throws CodedError `STORE.ARGUMENT` for a URL that is not Redis's, or that carries options (`keyPrefix` among them).
  */
 export function createRedisStore(options: RedisStoreOptions): KeyValueStore {
-  const { url, log, commandTimeoutMs = 2_000, connectTimeoutMs = 2_000 } = options;
-  const redis = connect(checkUrl(url), commandTimeoutMs, connectTimeoutMs);
+  const { url, prefix, log, commandTimeoutMs = 2_000, connectTimeoutMs = 2_000 } = options;
+  const redis = connect(addressOf(url), commandTimeoutMs, connectTimeoutMs);
   const whenReady = createReadiness(redis, connectTimeoutMs);
   reportErrors(redis, log);
   const compareAndSet = createScript(COMPARE_AND_SET);
@@ -50,7 +56,7 @@ export function createRedisStore(options: RedisStoreOptions): KeyValueStore {
 
   async function run<T>(operation: string, command: () => Promise<T>): Promise<T> {
     try {
-      if (redis.status !== "ready") await whenReady();
+      if (!isReady(redis)) await whenReady();
       return await command();
     } catch (error) {
       throw storeUnavailable("redis", operation, error);
@@ -77,47 +83,48 @@ export function createRedisStore(options: RedisStoreOptions): KeyValueStore {
       return (await runScript("compare-and-delete", compareAndDelete, key, expected)) === 1;
     },
     // A write, so that a replica and a full server show.
-    ping: () => run("a probing SET", async () => void (await redis.set(PROBE_KEY, "1", "PX", 1_000))),
+    ping: () => run("a probing SET", async () => void (await redis.set(probeKey(prefix), "1", "PX", 1_000))),
     close: () => closeRedis(redis, log),
   };
 }
 
-function checkUrl(url: string): string {
-  const parsed = URL.canParse(url) ? new URL(url) : null;
-  if (parsed === null || !/^rediss?:$/.test(parsed.protocol)) {
-    throw new CodedError("STORE.ARGUMENT", "expected url to be a redis:// or rediss:// URL, got another text");
-  }
-  const names = [...parsed.searchParams.keys()];
-  if (names.length > 0) {
-    throw new CodedError(
-      "STORE.ARGUMENT",
-      `expected a Redis URL without options, got ${names.join(", ")}; keys have one producer and bounds one place`,
-      {
-        facts: { options: names },
-      },
-    );
-  }
-  return url;
+function addressOf(url: string): Exclude<RedisAddress, { kind: "wrong" }> {
+  const address = readRedisUrl(url);
+  if (address.kind === "wrong" && !address.keyPrefix) throw new CodedError("STORE.ARGUMENT", address.problem);
+  const names = address.kind === "cluster" ? [] : [...new URL(url).searchParams.keys()];
+  if (address.kind !== "wrong" && names.length === 0) return address;
+  throw new CodedError(
+    "STORE.ARGUMENT",
+    `expected a Redis URL without options, got ${names.join(", ")}; keys have one producer and bounds one place`,
+    { facts: { options: names } },
+  );
 }
 
-function connect(url: string, commandTimeoutMs: number, connectTimeoutMs: number): Redis {
-  return new Redis(url, {
+function connect(address: Exclude<RedisAddress, { kind: "wrong" }>, commandTimeoutMs: number, connectTimeoutMs: number): Client {
+  const reconnectAfterMs = (times: number): number => Math.min(50 * 2 ** Math.min(times, 5), 1_000);
+  if (address.kind === "cluster") return connectCluster(address, { commandTimeoutMs, connectTimeoutMs, reconnectAfterMs });
+  return new Redis(address.url, {
     connectTimeout: connectTimeoutMs,
     commandTimeout: commandTimeoutMs,
     enableOfflineQueue: false,
     maxRetriesPerRequest: 1,
-    retryStrategy: (times) => Math.min(50 * 2 ** Math.min(times, 5), 1_000),
+    retryStrategy: reconnectAfterMs,
     // After a failover the old master answers as a replica; the name may lead to the new one by now.
     reconnectOnError: (error) => error.message.startsWith("READONLY"),
   });
 }
 
+function isReady(redis: Client): boolean {
+  return "nodes" in redis ? isClusterUsable(redis) : redis.status === "ready";
+}
+
 /** Waits for the connection, once for all callers: until it is ready, the next attempt fails, or the bound. */
-function createReadiness(redis: Redis, boundMs: number): () => Promise<void> {
+function createReadiness(redis: Client, boundMs: number): () => Promise<void> {
+  const event = "nodes" in redis ? CLUSTER_USABLE : "ready";
   let waiting: Promise<void> | undefined;
   return async () => {
     if (redis.status === "end") throw new Error("the store is closed");
-    waiting ??= once(redis, "ready", { signal: AbortSignal.timeout(boundMs) })
+    waiting ??= once(redis, event, { signal: AbortSignal.timeout(boundMs) })
       .then(() => undefined)
       .finally(() => {
         waiting = undefined;
@@ -127,18 +134,21 @@ function createReadiness(redis: Redis, boundMs: number): () => Promise<void> {
 }
 
 /** Says each new fault once, not once per attempt to reconnect. */
-function reportErrors(redis: Redis, log: StoreLog | undefined): void {
+function reportErrors(redis: Client, log: StoreLog | undefined): void {
   let reported = "";
-  redis.on("error", (error: Error) => {
+  const report = (error: Error): void => {
     if (error.message !== reported) log?.warn({ err: error, store: "redis" }, "the store's connection failed; it is tried again");
     reported = error.message;
-  });
+  };
+  redis.on("error", report);
+  // A cluster's client tells of one node alone by another name.
+  redis.on("node error", report);
   redis.on("ready", () => {
     reported = "";
   });
 }
 
-async function closeRedis(redis: Redis, log: StoreLog | undefined): Promise<void> {
+async function closeRedis(redis: Client, log: StoreLog | undefined): Promise<void> {
   if (redis.status === "end") return;
   if (redis.status !== "ready") return redis.disconnect();
   try {

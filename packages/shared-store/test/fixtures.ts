@@ -1,4 +1,5 @@
 import { createTestDatabase } from "@toolctrl/testkit/template-db";
+import type { RedisCluster } from "@toolctrl/testkit/redis-cluster";
 import { startRedis } from "@toolctrl/testkit/redis-server";
 import { Redis } from "ioredis";
 import { Pool } from "pg";
@@ -20,6 +21,25 @@ export async function openRedisFixture(): Promise<StoreFixture & { url: string }
       await store.close();
       await admin.quit();
       await server.close();
+    },
+  };
+}
+
+/** The Redis adapter on a cluster, which is the caller's. The port's suite uses keys without a hash tag: they lie on every node. */
+export async function openClusterFixture(cluster: RedisCluster): Promise<StoreFixture> {
+  const admins = cluster.nodes.map(({ url }) => new Redis(url));
+  const store = createRedisStore({ url: cluster.url, prefix: "{suite}" });
+  return {
+    store,
+    async expire(key) {
+      // Its node expires it, the others refuse.
+      const answers = await Promise.allSettled(admins.map((admin) => admin.pexpire(key, 0)));
+      if (answers.every(({ status }) => status === "rejected")) throw new Error(`expected a node to have the slot of ${key}, got none`);
+    },
+    flush: async () => void (await Promise.all(admins.map((admin) => admin.flushall()))),
+    async close() {
+      await store.close();
+      await Promise.all(admins.map((admin) => admin.quit()));
     },
   };
 }

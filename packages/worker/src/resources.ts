@@ -54,7 +54,7 @@ async function checkClock(backend: QueueBackend, log: Logger): Promise<void> {
 /** Where idempotency claims live: beside the queue, so that an installation without Redis needs none for this either. */
 export function openStore(env: WorkerEnv, database: Database, log: Logger): KeyValueStore {
   const { kind } = resolveQueueBackend(env);
-  if (kind === "redis" && env.REDIS_URL !== undefined) return createRedisStore({ url: env.REDIS_URL, log });
+  if (kind === "redis" && env.REDIS_URL !== undefined) return createRedisStore({ url: env.REDIS_URL, prefix: env.QUEUE_PREFIX, log });
   return createPostgresStore({ pool: database.pool, log });
 }
 

@@ -1,4 +1,5 @@
-import type { ChainableCommander, Redis } from "ioredis";
+import type { ChainableCommander } from "ioredis";
+import type { RedisClient } from "./redis-client.ts";
 
 /**
  * BullMQ's own question for a state reads the whole list of what waits, inside the server: asked of 10,000 jobs beside 180,000 that waited,
@@ -11,7 +12,7 @@ type KeyOf = (suffix: string) => string;
 const SETS = ["completed", "failed", "delayed", "prioritized"] as const;
 
 /** The state of a job as BullMQ names it, "unknown" when there is no such job. Of the lists only that of running jobs is searched. */
-export async function readJobState(client: Redis, keyOf: KeyOf, jobId: string): Promise<string> {
+export async function readJobState(client: RedisClient, keyOf: KeyOf, jobId: string): Promise<string> {
   const question = client.multi().exists(keyOf(jobId)).lpos(keyOf("active"), jobId);
   for (const set of SETS) question.zscore(keyOf(set), jobId);
   const [there, running, ...scores] = await answersTo(question);
@@ -25,7 +26,7 @@ export async function readJobState(client: Redis, keyOf: KeyOf, jobId: string): 
  * Those of some jobs that may still run: their hash is there, and names no end. BullMQ writes `finishedOn` with the last move of a job,
  * and takes it away when one is run again.
  */
-export async function findLiveJobs(client: Redis, keyOf: KeyOf, jobIds: readonly string[]): Promise<Set<string>> {
+export async function findLiveJobs(client: RedisClient, keyOf: KeyOf, jobIds: readonly string[]): Promise<Set<string>> {
   const question = client.pipeline();
   for (const id of jobIds) question.hmget(keyOf(id), "timestamp", "finishedOn");
   const answers = (await answersTo(question)) as Array<[addedAt: string | null, finishedOn: string | null]>;

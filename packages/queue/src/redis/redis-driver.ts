@@ -1,47 +1,59 @@
 import type { QueueName } from "@toolctrl/foundation/queues";
 import { withDeadline } from "@toolctrl/runtime/deadline";
 import { Worker } from "bullmq";
-import type { Redis } from "ioredis";
 import { classifyQueueError, timeoutError } from "../classify-error.ts";
 import type { BullProcessor, BullQueue, OpenWorker, QueueDriver } from "../driver.ts";
 import { createErrorReporter } from "../log.ts";
 import { assertQueueName } from "../names.ts";
 import { workerSettings, type QueueSettings } from "../settings.ts";
+import { readClusterClock } from "./cluster-clock.ts";
 import { readEvictionPolicy } from "./eviction-policy.ts";
 import { findLiveJobs, readJobState } from "./job-states.ts";
 import { readPersistence } from "./persistence.ts";
-import { assertRedisUrl, createFailFastClient, createWorkerClient, endClient, untilReady } from "./redis-client.ts";
+import {
+  createFailFastClient,
+  createWorkerClient,
+  endClient,
+  isReady,
+  redisAddressOf,
+  untilReady,
+  type RedisClient,
+} from "./redis-client.ts";
 import { createRedisProducer } from "./redis-producer.ts";
 import { readServerInfo } from "./server-info.ts";
 
 const PING_MS = 1200;
 
-/** BullMQ on Redis: one fail-fast connection for all producers, one for all workers (and a blocking one each), one for probes. */
+/**
+ * BullMQ on Redis: one fail-fast client for all producers, one for all workers (and a blocking one each), one for probes. On a cluster each of them
+ * has a connection to every node that it has spoken to.
+ */
 export function createRedisDriver(url: string | undefined, settings: QueueSettings): QueueDriver {
-  assertRedisUrl(url);
+  const address = redisAddressOf(url);
   const { prefix, addTimeoutMs } = settings;
   const reporter = (side: string) => createErrorReporter(settings.log, { side, backend: "redis" }, "the queue's connection failed");
-  const client = createFailFastClient(url, addTimeoutMs, reporter("producer"));
+  const client = createFailFastClient(address, addTimeoutMs, reporter("producer"));
   const producer = createRedisProducer(client, settings, reporter("producer"));
-  const probe = createFailFastClient(url, PING_MS, reporter("probe"), true);
+  const probe = createFailFastClient(address, PING_MS, reporter("probe"), true);
   const keysOf = (name: QueueName) => (suffix: string) => producer.queue(name).toKey(suffix);
-  let workers: Redis | undefined;
+  let workers: RedisClient | undefined;
   return {
     kind: "redis",
     queue: (name): BullQueue => producer.queue(name),
     jobState: (name, jobId) => readJobState(client, keysOf(name), jobId),
     findLive: (name, jobIds) => findLiveJobs(client, keysOf(name), jobIds),
-    isUsable: () => client.status === "ready",
+    isUsable: () => isReady(client),
     untilUsable: (ms) => untilReady(client, ms),
     describeQueue: (name) => producer.describe(name),
     openWorker: async (name, processor, concurrency) => {
-      workers ??= createWorkerClient(url, reporter("worker"));
+      workers ??= createWorkerClient(address, reporter("worker"));
       return openRedisWorker(workers, name, processor, concurrency, settings);
     },
     // BullMQ changes a schedule in one script.
     exclusively: (_name, run) => run(),
     ping: () => probed(probe, async () => void (await probe.set(`${prefix}:ping`, "1", "PX", 10_000))),
-    serverClockMs: () => probed(probe, async () => clockOf(await probe.time())),
+    serverClockMs: () =>
+      probed(probe, async () => clockOf("nodes" in probe ? await readClusterClock(probe, `${prefix}:ping`) : await probe.time())),
     evictionPolicy: () => probed(probe, () => readEvictionPolicy(probe)),
     persistence: () => probed(probe, () => readPersistence(probe)),
     serverInfo: () => probed(probe, () => readServerInfo(probe)),
@@ -53,7 +65,7 @@ export function createRedisDriver(url: string | undefined, settings: QueueSettin
 }
 
 function openRedisWorker(
-  connection: Redis,
+  connection: RedisClient,
   name: QueueName,
   processor: BullProcessor,
   concurrency: number,
@@ -65,7 +77,7 @@ function openRedisWorker(
   return { worker, force: () => worker.getBackend().close(true) };
 }
 
-async function probed<T>(probe: Redis, request: () => Promise<T>): Promise<T> {
+async function probed<T>(probe: RedisClient, request: () => Promise<T>): Promise<T> {
   const deadline = performance.now() + PING_MS;
   try {
     await untilReady(probe, PING_MS);

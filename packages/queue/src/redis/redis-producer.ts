@@ -1,11 +1,11 @@
 import type { QueueName } from "@toolctrl/foundation/queues";
 import { withDeadline } from "@toolctrl/runtime/deadline";
 import { Queue } from "bullmq";
-import type { Redis } from "ioredis";
 import { timeoutError } from "../classify-error.ts";
 import { createErrorReporter, type ErrorReporter } from "../log.ts";
 import { assertQueueName } from "../names.ts";
 import { jobDefaults, type QueueSettings } from "../settings.ts";
+import { isReady, onEachReady, type RedisClient } from "./redis-client.ts";
 
 type RedisQueue = Queue<unknown, unknown>;
 
@@ -18,7 +18,7 @@ export interface RedisProducer {
   close(ms: number): Promise<void>;
 }
 
-export function createRedisProducer(client: Redis, settings: QueueSettings, report: ErrorReporter): RedisProducer {
+export function createRedisProducer(client: RedisClient, settings: QueueSettings, report: ErrorReporter): RedisProducer {
   const queues = new Map<QueueName, RedisQueue>();
   const queue = (name: QueueName): RedisQueue => {
     const known = queues.get(name);
@@ -27,7 +27,7 @@ export function createRedisProducer(client: Redis, settings: QueueSettings, repo
     const made = new Queue<unknown, unknown>(name, queueOptions(client, settings));
     made.on("error", createErrorReporter(settings.log, { queue: name, backend: "redis" }, "the queue's producer failed"));
     queues.set(name, made);
-    if (client.status === "ready") void describeQuietly(name);
+    if (isReady(client)) void describeQuietly(name);
     return made;
   };
   const describe = async (name: QueueName): Promise<void> => {
@@ -35,7 +35,7 @@ export function createRedisProducer(client: Redis, settings: QueueSettings, repo
   };
   const describeQuietly = (name: QueueName): Promise<void> => describe(name).catch(report);
   // BullMQ does this once, and not at all when the connection is down then.
-  client.on("ready", () => void Promise.all([...queues.keys()].map(describeQuietly)));
+  onEachReady(client, () => void Promise.all([...queues.keys()].map(describeQuietly)));
   return {
     queue,
     describe,
@@ -46,7 +46,7 @@ export function createRedisProducer(client: Redis, settings: QueueSettings, repo
   };
 }
 
-function queueOptions(client: Redis, settings: QueueSettings) {
+function queueOptions(client: RedisClient, settings: QueueSettings) {
   return {
     connection: client,
     prefix: settings.prefix,

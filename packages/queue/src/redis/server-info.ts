@@ -1,9 +1,21 @@
 import { describeError } from "@toolctrl/foundation/errors";
 import type { Redis } from "ioredis";
 import type { ServerInfo } from "../port.ts";
+import { everyMaster, worstOf } from "./every-master.ts";
+import type { RedisClient } from "./redis-client.ts";
 
-/** What INFO tells of the server. One that forbids it, or tells something else, is unknown: a hosted server may never answer. */
-export async function readServerInfo(redis: Pick<Redis, "info">): Promise<ServerInfo> {
+/** What INFO tells of the server, of a cluster the fullest master. One that forbids it, or tells something else, is unknown: a hosted server may never answer. */
+export async function readServerInfo(client: RedisClient): Promise<ServerInfo> {
+  const told = await Promise.all(everyMaster(client).map(readOne));
+  const fullest = Math.max(...told.map(fullnessOf));
+  return worstOf(told, (info) => fullnessOf(info) === fullest);
+}
+
+function fullnessOf(info: ServerInfo): number {
+  return info.kind === "known" && info.redis !== null ? info.redis.usedBytes / info.redis.maxBytes : 0;
+}
+
+async function readOne(redis: Pick<Redis, "info">): Promise<ServerInfo> {
   try {
     const told = `${await redis.info("server")}\n${await redis.info("memory")}`;
     const fieldOf = (name: string): string | undefined => new RegExp(`^${name}:(\\S+)`, "m").exec(told)?.[1];

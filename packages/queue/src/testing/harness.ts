@@ -20,7 +20,7 @@ export interface RawJob {
 /** A server that one test has for itself, with a network in front of it that the test controls. */
 export interface OwnServer {
   readonly options: QueueBackendOptions;
-  /** The server ends, or begins (again). It has not begun when the test gets it. */
+  /** The server ends, or begins (again). */
   start(): Promise<void>;
   stop(): Promise<void>;
   /** Resets every connection. */
@@ -37,7 +37,8 @@ export interface QueueHarness {
   readonly kind: "redis" | "postgres";
   /** Options for a namespace nobody else uses, on a running server. Two backends made of the same options share it. */
   namespace(): Promise<QueueBackendOptions>;
-  ownServer(): Promise<OwnServer>;
+  /** `begins`: whether the test begins with `start`. If not, the server has not begun when the test gets it. */
+  ownServer(begins: boolean): Promise<OwnServer>;
   /** What the log has said so far, one JSON line each. */
   logged(): readonly string[];
   raw(options: QueueBackendOptions, job: Pick<NewJob, "queue" | "id">): Promise<RawJob>;

@@ -20,7 +20,7 @@ export function describeOutages(harness: QueueHarness, api: SuiteApi): void {
       await Promise.all(servers.splice(0).map((server) => server.close()));
     });
     const own = async (started: boolean): Promise<OwnServer> => {
-      const server = await harness.ownServer();
+      const server = await harness.ownServer(started);
       servers.push(server);
       if (started) await server.start();
       return server;
