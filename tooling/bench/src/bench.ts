@@ -3,6 +3,7 @@ import { consumeCase } from "./cases/consume.ts";
 import { handOffCase } from "./cases/hand-off.ts";
 import { publishCase } from "./cases/publish.ts";
 import { stepsCase } from "./cases/steps.ts";
+import { workersCase } from "./cases/workers.ts";
 import { measureCase, type BenchCase, type CaseResult } from "./measure.ts";
 import type { BenchOptions, RatioName } from "./options.ts";
 import { measureClaimPlans } from "./plans/claim-plans.ts";
@@ -18,6 +19,8 @@ const CASES: Record<RatioName, { readonly make: MakeCase; readonly operations: n
   consume: { make: consumeCase, operations: 20_000, quickOperations: 200 },
   claim: { make: claimCase, operations: 2_000, quickOperations: 20 },
   steps: { make: stepsCase, operations: 4_000, quickOperations: 40 },
+  "workers-2": { make: workersCase(2), operations: 6_000, quickOperations: 40 },
+  "workers-4": { make: workersCase(4), operations: 6_000, quickOperations: 40 },
 };
 
 /** Starts the servers, measures one case after the other, and stops everything. */

@@ -1,17 +1,15 @@
 import { setTimeout as delay } from "node:timers/promises";
 import { startConsumers } from "@toolctrl/consumer/run";
 import { createDatabase } from "@toolctrl/db/client";
-import type { JobEnvelope } from "@toolctrl/foundation/envelope";
 import { createQueueBackend } from "@toolctrl/queue/backend";
-import { jobIdFor } from "@toolctrl/queue/job-id";
 import type { NewJob, QueueBackend } from "@toolctrl/queue/port";
 import { createRedisStore } from "@toolctrl/shared-store/redis";
 import { Queue, Worker } from "bullmq";
 import { Redis } from "ioredis";
-import { uuidv7 } from "uuidv7";
 import { ATTEMPTS, BACKOFF_MS, BULK_SIZE, JOB_OPTIONS, QUEUE_STREAMS, WORKER_RETENTION } from "../bull-settings.ts";
 import { chunksOf } from "../chunks.ts";
 import type { BenchCase, Side } from "../measure.ts";
+import { notificationJobs } from "../notification-jobs.ts";
 import type { Telemetry } from "../quiet.ts";
 import type { BenchServers } from "../servers.ts";
 
@@ -33,7 +31,7 @@ export async function consumeCase(servers: BenchServers, operations: number, tel
   });
   const store = createRedisStore({ url: servers.redisUrl, log: telemetry.log });
   const redis = new Redis(servers.redisUrl, { maxRetriesPerRequest: null });
-  const jobs = Array.from({ length: operations }, (_, index) => jobOf(index));
+  const jobs = notificationJobs(operations);
   const context = { backend, pool: database.pool, store, receiver: { ttlSeconds: 86_400, claimTtlMs: 30_000 }, ...telemetry };
   return {
     name: "consume",
@@ -127,26 +125,4 @@ function consumerSide(servers: BenchServers, context: ConsumerContext & { backen
 async function untilDrained(runs: () => number, expected: number, open: () => Promise<number>): Promise<void> {
   while (runs() < expected) await delay(5);
   while ((await open()) > 0) await delay(2);
-}
-
-function jobOf(index: number): NewJob {
-  const id = uuidv7();
-  const data: JobEnvelope = {
-    v: 1,
-    outboxEventId: id,
-    tenantId: `tenant-${index % 10}`,
-    type: "notification.message.create",
-    version: 1,
-    position: String(index + 1),
-    generation: 0,
-    effectEpoch: 0,
-    payload: { recipientId: `user-${index}`, title: `Invoice ${index} was paid`, body: `EUR 1,250.00 came in today. ${"x".repeat(150)}` },
-    correlationId: null,
-    causationId: null,
-    depth: 0,
-    traceparent: null,
-    tracestate: null,
-    createdAt: new Date().toISOString(),
-  };
-  return { queue: QUEUE, id: jobIdFor(id), name: data.type, data };
 }
