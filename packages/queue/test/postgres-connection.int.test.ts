@@ -9,7 +9,11 @@ import { openConnection } from "../src/postgres/open-connection.ts";
 async function ask(url: string, sql: string): Promise<void> {
   const client = new Client({ connectionString: url });
   await client.connect();
-  await client.query(sql).finally(() => client.end());
+  try {
+    await client.query(sql);
+  } finally {
+    await client.end();
+  }
 }
 
 const KILL = `SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'toolctrl-queue' AND datname = current_database()`;
@@ -27,10 +31,12 @@ async function startLateProxy(url: string): Promise<string> {
     client.pipe(upstream);
     let held: Buffer | null = null;
     upstream.on("data", (chunk: Buffer) => {
-      if (held === null && !chunk.includes(READY)) return void client.write(chunk);
-      if (held !== null) return void client.write(Buffer.concat([held, chunk]));
-      held = chunk;
-      void ask(url, KILL);
+      if (held !== null) client.write(Buffer.concat([held, chunk]));
+      else if (!chunk.includes(READY)) client.write(chunk);
+      else {
+        held = chunk;
+        void ask(url, KILL);
+      }
     });
     upstream.on("end", () => client.end());
   });
