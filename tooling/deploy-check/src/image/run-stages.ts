@@ -114,23 +114,25 @@ async function runCommand(command: string, stage: StageFolder, say: (line: strin
 
 let asked: string | undefined;
 
-/** Where this machine's npm gets its packages. */
-function registry(): string {
-  asked ??= execFileSync("npm", ["config", "get", "registry"], { encoding: "utf8" }).trim();
+/** Where this machine's npm has the settings of all its users. */
+function globalConfig(): string {
+  asked ??= execFileSync("npm", ["config", "get", "globalconfig"], { encoding: "utf8" }).trim();
   return asked;
 }
 
 /** Of ours: the package managers' settings and stores, so that nothing is fetched twice, and the rest of PATH, for npm, which the base image has. */
 function commandEnv(stage: StageFolder): NodeJS.ProcessEnv {
-  const kept = Object.entries(process.env).filter(([name]) => /^(?:HOME|TMPDIR|LANG|SSL_\w+|NODE_EXTRA_CA_CERTS|\w+_proxy)$/i.test(name));
+  const kept = Object.entries(process.env).filter(([name]) =>
+    /^(?:HOME|TMPDIR|LANG|SSL_\w+|NODE_EXTRA_CA_CERTS|\w+_proxy|npm_config_(?:cafile|ca|registry))$/i.test(name),
+  );
   const path = [binOf(stage), process.env["PATH"] ?? ""].join(delimiter);
   return {
     ...Object.fromEntries(kept),
     ...stage.env,
     PATH: path,
     npm_config_prefix: join(stage.root, "usr/local"),
-    // The machine's own settings name it, which npm looks for below its prefix: with another prefix it would ask the public one.
-    npm_config_registry: registry(),
+    // The machine's own settings (its registry, its certificates), which npm looks for below its prefix: with another prefix it would have none.
+    npm_config_globalconfig: globalConfig(),
     npm_config_update_notifier: "false",
   };
 }
