@@ -45,7 +45,7 @@ export async function startServers(): Promise<BenchServers> {
     described: { postgres: await describePostgres(admin), redis: await describeRedis(redis) },
     emptyRedis,
     async emptyTables(...tables) {
-      await admin.query(`TRUNCATE ${tables.map((table) => `"${table}"`).join(", ")}`);
+      await truncate(admin, tables);
     },
     async close() {
       await redis.quit();
@@ -53,6 +53,20 @@ export async function startServers(): Promise<BenchServers> {
       await Promise.all([server.close(), postgres.close()]);
     },
   };
+}
+
+const TRIES = 5;
+
+/** Workers that run meanwhile lock the same tables in an order of their own: PostgreSQL ends one of two that deadlock, and this one begins again. */
+async function truncate(admin: pg.Pool, tables: readonly string[]): Promise<void> {
+  for (let tries = 1; ; tries += 1) {
+    try {
+      await admin.query(`TRUNCATE ${tables.map((table) => `"${table}"`).join(", ")}`);
+      return;
+    } catch (error) {
+      if ((error as { code?: string }).code !== "40P01" || tries === TRIES) throw error;
+    }
+  }
 }
 
 async function makeDatabase(serverUrl: string): Promise<string> {
