@@ -4,9 +4,15 @@ import type { FastifyRequest } from "fastify";
 import { callerOf } from "./caller.ts";
 import { wrong } from "./read-request.ts";
 
-/** What a request does, its key has done: the tenant's endpoints are called, and whom it names is told. */
-export function requestContext(request: FastifyRequest, notify: readonly string[] | undefined): EventContext {
-  return { kind: "request", actor: callerOf(request).actor, notify };
+/**
+ * Where what a request writes comes from. What it does, its key has done: the tenant's endpoints are called, and whom it names is told.
+ * @throws CodedError `API.ARGUMENT`
+ */
+export function originOf(
+  request: FastifyRequest,
+  notify: readonly string[] | undefined,
+): { readonly context: EventContext; readonly event: ReturnType<typeof causeOf> } {
+  return { context: { kind: "request", actor: callerOf(request).actor, notify }, event: causeOf(request) };
 }
 
 /**

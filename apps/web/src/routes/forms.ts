@@ -7,7 +7,7 @@ import { z } from "zod";
 import type { ApiDeps } from "../api-deps.ts";
 import { callerOf } from "../http/caller.ts";
 import { readBody, readParams } from "../http/read-request.ts";
-import { causeOf, requestContext } from "../http/request-context.ts";
+import { originOf } from "../http/request-context.ts";
 import { idParams, jsonObject, notifyIds } from "../http/shapes.ts";
 
 // What is inside them the form itself checks, to the last template.
@@ -34,7 +34,7 @@ export function formRoutes(api: FastifyInstance, { database: { pool } }: ApiDeps
     const { id: formId } = readParams(idParams, request);
     const { notify, ...sent } = readBody(newSubmission, request);
     const { tenantId } = callerOf(request);
-    const origin = { context: requestContext(request, notify), event: causeOf(request) };
+    const origin = originOf(request, notify);
     const submitted = await transaction(pool, (tx) => submitForm(outboxTransactionOf(tx), { tenantId, formId, ...sent, ...origin }));
     return reply.code(submitted.duplicate ? 200 : 201).send(submitted);
   });

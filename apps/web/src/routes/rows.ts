@@ -6,7 +6,7 @@ import { z } from "zod";
 import type { ApiDeps } from "../api-deps.ts";
 import { callerOf } from "../http/caller.ts";
 import { readBody, readParams } from "../http/read-request.ts";
-import { causeOf, requestContext } from "../http/request-context.ts";
+import { originOf } from "../http/request-context.ts";
 import { rowNotFound } from "../http/row-not-found.ts";
 import { jsonObject, notifyIds } from "../http/shapes.ts";
 
@@ -28,7 +28,7 @@ export function rowRoutes(api: FastifyInstance, { database }: ApiDeps): void {
     const { table } = readParams(tableParams, request);
     const { notify, ...row } = readBody(newRow, request);
     const { tenantId } = callerOf(request);
-    const origin = { context: requestContext(request, notify), event: causeOf(request) };
+    const origin = originOf(request, notify);
     const change = await transaction(pool, (tx) => rowCreate(outboxTransactionOf(tx), { tenantId, table, ...row, ...origin }));
     return reply.code(201).send(change);
   });
@@ -43,13 +43,13 @@ export function rowRoutes(api: FastifyInstance, { database }: ApiDeps): void {
   api.patch("/tables/:table/rows/:id", async (request) => {
     const key = rowKeyOf(request);
     const { notify, data } = readBody(changedRow, request);
-    const origin = { context: requestContext(request, notify), event: causeOf(request) };
+    const origin = originOf(request, notify);
     return transaction(pool, (tx) => rowUpdate(outboxTransactionOf(tx), { ...key, data, ...origin }));
   });
 
   api.delete("/tables/:table/rows/:id", async (request) => {
     const key = rowKeyOf(request);
-    const origin = { context: requestContext(request, readBody(deletedRow, request).notify), event: causeOf(request) };
+    const origin = originOf(request, readBody(deletedRow, request).notify);
     const deleted = await transaction(pool, (tx) => rowDelete(outboxTransactionOf(tx), { ...key, ...origin }));
     return { deleted };
   });
