@@ -30,16 +30,16 @@ export interface SpanOptions {
   readonly attributes?: Attributes;
 }
 
+type Carrier = { traceparent?: string; tracestate?: string };
+
 const TRACER = "toolctrl-outbox";
 
 /**
  * The context that is active here, to be handed on with an event, a job or a request; empty where nothing is traced. Who traces is up to
  * the process: an app of ours by its environment, a product by its own OpenTelemetry SDK.
  */
-export function activeTraceContext(): { traceparent?: string; tracestate?: string } {
-  const carrier: { traceparent?: string; tracestate?: string } = {};
-  propagation.inject(context.active(), carrier);
-  return carrier;
+export function activeTraceContext(): Carrier {
+  return carrierOf(context.active());
 }
 
 /** The ids of the active span for a log line; empty where nothing is traced. */
@@ -54,7 +54,7 @@ export function activeTraceIds(): { trace_id?: string; span_id?: string } {
  */
 export async function inSpan<T>(name: string, options: SpanOptions, run: (span: Span) => Promise<T>): Promise<T> {
   const parent = contextOf(options.parent);
-  const span = startSpan(name, options);
+  const span = beginIn(parent, name, options);
   try {
     return await context.with(trace.setSpan(parent, span), () => run(span));
   } catch (error) {
@@ -66,12 +66,16 @@ export async function inSpan<T>(name: string, options: SpanOptions, run: (span: 
 }
 
 /** Begins a span that the caller ends. */
-export function startSpan(name: string, { kind = SpanKind.INTERNAL, parent, links = [], attributes = {} }: SpanOptions): Span {
+export function startSpan(name: string, options: SpanOptions): Span {
+  return beginIn(contextOf(options.parent), name, options);
+}
+
+function beginIn(parent: Context, name: string, { kind = SpanKind.INTERNAL, links = [], attributes = {} }: SpanOptions): Span {
   const linked = links.flatMap((link) => {
     const found = contextOfSpan(link);
     return found === undefined ? [] : [{ context: found }];
   });
-  return trace.getTracer(TRACER).startSpan(name, { kind, links: linked, attributes }, contextOf(parent));
+  return trace.getTracer(TRACER).startSpan(name, { kind, links: linked, attributes }, parent);
 }
 
 /** Runs something, and all that it starts, with a span active that the caller ends. */
@@ -86,9 +90,13 @@ export function failSpan(span: Span, error: unknown): void {
 }
 
 /** What a span hands on to whom it leads to. */
-export function traceContextOf(span: Span): { traceparent?: string; tracestate?: string } {
-  const carrier: { traceparent?: string; tracestate?: string } = {};
-  propagation.inject(trace.setSpan(ROOT_CONTEXT, span), carrier);
+export function traceContextOf(span: Span): Carrier {
+  return carrierOf(trace.setSpan(ROOT_CONTEXT, span));
+}
+
+function carrierOf(of: Context): Carrier {
+  const carrier: Carrier = {};
+  propagation.inject(of, carrier);
   return carrier;
 }
 
