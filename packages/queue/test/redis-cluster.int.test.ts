@@ -1,7 +1,7 @@
 // Mostly waits: for backoffs, locks and outages, and for masters that begin.
+import { askRedis } from "@toolctrl/testkit/ask-redis";
 import { startRedisCluster, type RedisCluster } from "@toolctrl/testkit/redis-cluster";
 import { waitFor } from "@toolctrl/testkit/wait";
-import { Redis } from "ioredis";
 import { afterEach, describe, expect, it, onTestFinished } from "vitest";
 import { createQueueBackend, type QueueBackendOptions } from "../src/backend.ts";
 import { jobIdFor } from "../src/job-id.ts";
@@ -57,37 +57,45 @@ it("keeps every key of an installation on one node", async () => {
   expect(found.filter((keys) => keys.length > 0)).toHaveLength(1);
 });
 
-it("goes on by itself after the node that keeps its keys was killed and began again", async () => {
-  const cluster = await shared();
-  const { prefix } = await harness.namespace();
-  const backend = await open({ prefix, addTimeoutMs: 2000 });
-  const seen = new Set<string>();
-  backend.work(QUEUE, async (job) => (seen.add(job.id), { kind: "done" }), { concurrency: 5 });
-  const handled = async (name: string): Promise<void> => {
-    const job: NewJob = { queue: QUEUE, id: jobIdFor(name), name: "t", data: {} };
-    await waitFor(async () => (await backend.addAll([job]))[0]?.ok, { timeoutMs: 20_000, what: `${name} to be added` });
-    await waitFor(() => seen.has(job.id), { timeoutMs: 30_000, what: `${name} to be handled` });
-  };
-  await handled("before");
-  const owners = await Promise.all(cluster.nodes.map(({ url }) => hasKey(url, `${prefix}:${QUEUE}:meta`)));
-  const owner = cluster.nodes[owners.indexOf(true)];
-  if (owner === undefined) throw new Error("expected a node to keep the queue, got none");
-  await owner.kill();
-  await expect(backend.ping()).rejects.toMatchObject({ code: "QUEUE.UNREACHABLE" });
-  await owner.start();
-  await handled("after");
-  await backend.ping();
-});
-
-async function hasKey(url: string, key: string): Promise<boolean> {
-  const redis = new Redis(url);
-  try {
-    // A node that has another slot answers MOVED.
-    return (await redis.exists(key).catch(() => 0)) === 1;
-  } finally {
-    redis.disconnect();
+describe("a node that keeps the keys, and is killed,", () => {
+  /** A worker of a queue, and the node that keeps it. `handled` adds a job and waits for its end, however long it takes to be accepted. */
+  async function workOn(cluster: RedisCluster) {
+    const { prefix } = await harness.namespace();
+    const backend = await open({ redisUrl: cluster.url, prefix, addTimeoutMs: 2000 });
+    const seen = new Set<string>();
+    backend.work(QUEUE, async (job) => (seen.add(job.id), { kind: "done" }), { concurrency: 5 });
+    const handled = async (name: string): Promise<void> => {
+      const job: NewJob = { queue: QUEUE, id: jobIdFor(name), name: "t", data: {} };
+      await waitFor(async () => (await backend.addAll([job]))[0]?.ok, { timeoutMs: 20_000, what: `${name} to be added` });
+      await waitFor(() => seen.has(job.id), { timeoutMs: 30_000, what: `${name} to be handled` });
+    };
+    await handled("before");
+    const answers = await Promise.allSettled(cluster.nodes.map(({ url }) => askRedis(url, "EXISTS", `${prefix}:${QUEUE}:meta`)));
+    const index = answers.findIndex(({ status }) => status === "fulfilled");
+    const owner = cluster.nodes[index];
+    if (owner === undefined) throw new Error("expected a node to keep the queue, got none");
+    return { backend, handled, owner, replica: cluster.replicas[index] };
   }
-}
+
+  it("begins again, and everything goes on by itself", async () => {
+    const { backend, handled, owner } = await workOn(await shared());
+    await owner.kill();
+    await expect(backend.ping()).rejects.toMatchObject({ code: "QUEUE.UNREACHABLE" });
+    await owner.start();
+    await handled("after");
+    await waitFor(async () => (await backend.ping(), true), { timeoutMs: 20_000, what: "the probe to be answered" });
+  });
+
+  it("stays away, and everything goes on by itself on the replica that is promoted", async () => {
+    const cluster = await startRedisCluster({ replicas: true });
+    onTestFinished(() => cluster.close());
+    const { backend, handled, owner, replica } = await workOn(cluster);
+    await owner.kill();
+    await handled("after");
+    await waitFor(async () => (await backend.ping(), true), { timeoutMs: 20_000, what: "the probe to be answered" });
+    expect(String(await askRedis(replica?.url ?? "", "ROLE"))).toMatch(/^master/);
+  });
+});
 
 it.each([
   ["redis+cluster://127.0.0.1:1?node=127.0.0.1:2&keyPrefix=a", "QUEUE.PREFIX"],

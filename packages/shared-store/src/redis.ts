@@ -1,17 +1,16 @@
 import { once } from "node:events";
 import { CodedError } from "@toolctrl/foundation/errors";
-import { readRedisUrl, type RedisAddress } from "@toolctrl/foundation/redis-url";
-import { Redis, type Cluster } from "ioredis";
+import { readRedisUrl } from "@toolctrl/foundation/redis-url";
+import { connectRedis, type Following, type KnownAddress, type RedisClient, type RedisConnection } from "@toolctrl/redis/client";
 import { probeKey } from "./keys.ts";
 import type { KeyValueStore, StoreLog } from "./key-value.ts";
-import { CLUSTER_USABLE, connectCluster, isClusterUsable } from "./redis-cluster.ts";
 import { createScript, type Script } from "./redis-script.ts";
 import { storeUnavailable } from "./store-unavailable.ts";
 
 export interface RedisStoreOptions {
   /** `redis://` or `rediss://` without options in its query, as they would undo the bounds below; or `redis+cluster://`. */
   readonly url: string;
-  /** First part of the keys that will be used: the probe asks the node of a cluster that keeps them. */
+  /** First part of the keys that will be used: of a cluster's nodes the one that keeps them counts. */
   readonly prefix?: string;
   readonly log?: StoreLog;
   /** Bound of one command, ms; default 2,000. */
@@ -20,7 +19,8 @@ export interface RedisStoreOptions {
   readonly connectTimeoutMs?: number;
 }
 
-type Client = Redis | Cluster;
+/** A lost reply is asked for again, within the bound of a command. */
+const FOLLOWING: Following = { redirections: 8, retryMs: 100 };
 
 /** Every script touches one key, so the same code serves a cluster. A script's own value counts as written: its first reply may be lost. */
 const COMPARE_AND_SET = `
@@ -47,8 +47,10 @@ return { held, redis.call("PTTL", KEYS[1]) }`;
  */
 export function createRedisStore(options: RedisStoreOptions): KeyValueStore {
   const { url, prefix, log, commandTimeoutMs = 2_000, connectTimeoutMs = 2_000 } = options;
-  const redis = connect(addressOf(url), commandTimeoutMs, connectTimeoutMs);
-  const whenReady = createReadiness(redis, connectTimeoutMs);
+  const probedKey = probeKey(prefix);
+  const connection = connect(addressOf(url), { key: probedKey, commandTimeoutMs, connectTimeoutMs });
+  const redis = connection.client;
+  const whenUsable = createReadiness(connection, connectTimeoutMs);
   reportErrors(redis, log);
   const compareAndSet = createScript(COMPARE_AND_SET);
   const compareAndDelete = createScript(COMPARE_AND_DELETE);
@@ -56,7 +58,7 @@ export function createRedisStore(options: RedisStoreOptions): KeyValueStore {
 
   async function run<T>(operation: string, command: () => Promise<T>): Promise<T> {
     try {
-      if (!isReady(redis)) await whenReady();
+      if (!connection.isUsable()) await whenUsable();
       return await command();
     } catch (error) {
       throw storeUnavailable("redis", operation, error);
@@ -83,12 +85,12 @@ export function createRedisStore(options: RedisStoreOptions): KeyValueStore {
       return (await runScript("compare-and-delete", compareAndDelete, key, expected)) === 1;
     },
     // A write, so that a replica and a full server show.
-    ping: () => run("a probing SET", async () => void (await redis.set(probeKey(prefix), "1", "PX", 1_000))),
+    ping: () => run("a probing SET", async () => void (await redis.set(probedKey, "1", "PX", 1_000))),
     close: () => closeRedis(redis, log),
   };
 }
 
-function addressOf(url: string): Exclude<RedisAddress, { kind: "wrong" }> {
+function addressOf(url: string): KnownAddress {
   const address = readRedisUrl(url);
   if (address.kind === "wrong" && !address.keyPrefix) throw new CodedError("STORE.ARGUMENT", address.problem);
   const names = address.kind === "cluster" ? [] : [...new URL(url).searchParams.keys()];
@@ -100,31 +102,35 @@ function addressOf(url: string): Exclude<RedisAddress, { kind: "wrong" }> {
   );
 }
 
-function connect(address: Exclude<RedisAddress, { kind: "wrong" }>, commandTimeoutMs: number, connectTimeoutMs: number): Client {
-  const reconnectAfterMs = (times: number): number => Math.min(50 * 2 ** Math.min(times, 5), 1_000);
-  if (address.kind === "cluster") return connectCluster(address, { commandTimeoutMs, connectTimeoutMs, reconnectAfterMs });
-  return new Redis(address.url, {
-    connectTimeout: connectTimeoutMs,
-    commandTimeout: commandTimeoutMs,
-    enableOfflineQueue: false,
-    maxRetriesPerRequest: 1,
-    retryStrategy: reconnectAfterMs,
-    // After a failover the old master answers as a replica; the name may lead to the new one by now.
-    reconnectOnError: (error) => error.message.startsWith("READONLY"),
+function connect(
+  address: KnownAddress,
+  {
+    key,
+    commandTimeoutMs,
+    connectTimeoutMs,
+  }: { readonly key: string; readonly commandTimeoutMs: number; readonly connectTimeoutMs: number },
+): RedisConnection {
+  return connectRedis(address, {
+    connection: {
+      connectTimeout: connectTimeoutMs,
+      commandTimeout: commandTimeoutMs,
+      maxRetriesPerRequest: 1,
+      // After a failover the old master answers as a replica; the name may lead to the new one by now.
+      reconnectOnError: (error) => error.message.startsWith("READONLY"),
+    },
+    reconnectAfterMs: (attempt) => Math.min(50 * 2 ** Math.min(attempt, 5), 1_000),
+    waits: false,
+    key,
+    following: FOLLOWING,
   });
 }
 
-function isReady(redis: Client): boolean {
-  return "nodes" in redis ? isClusterUsable(redis) : redis.status === "ready";
-}
-
-/** Waits for the connection, once for all callers: until it is ready, the next attempt fails, or the bound. */
-function createReadiness(redis: Client, boundMs: number): () => Promise<void> {
-  const event = "nodes" in redis ? CLUSTER_USABLE : "ready";
+/** Waits for the connection, once for all callers: until it can be used, the next attempt fails, or the bound. */
+function createReadiness({ client, usableEvent }: RedisConnection, boundMs: number): () => Promise<void> {
   let waiting: Promise<void> | undefined;
   return async () => {
-    if (redis.status === "end") throw new Error("the store is closed");
-    waiting ??= once(redis, event, { signal: AbortSignal.timeout(boundMs) })
+    if (client.status === "end") throw new Error("the store is closed");
+    waiting ??= once(client, usableEvent, { signal: AbortSignal.timeout(boundMs) })
       .then(() => undefined)
       .finally(() => {
         waiting = undefined;
@@ -134,21 +140,20 @@ function createReadiness(redis: Client, boundMs: number): () => Promise<void> {
 }
 
 /** Says each new fault once, not once per attempt to reconnect. */
-function reportErrors(redis: Client, log: StoreLog | undefined): void {
+function reportErrors(redis: RedisClient, log: StoreLog | undefined): void {
   let reported = "";
   const report = (error: Error): void => {
     if (error.message !== reported) log?.warn({ err: error, store: "redis" }, "the store's connection failed; it is tried again");
     reported = error.message;
   };
   redis.on("error", report);
-  // A cluster's client tells of one node alone by another name.
   redis.on("node error", report);
   redis.on("ready", () => {
     reported = "";
   });
 }
 
-async function closeRedis(redis: Client, log: StoreLog | undefined): Promise<void> {
+async function closeRedis(redis: RedisClient, log: StoreLog | undefined): Promise<void> {
   if (redis.status === "end") return;
   if (redis.status !== "ready") return redis.disconnect();
   try {

@@ -8,8 +8,9 @@ const EXTRA: Readonly<Record<string, RegExp>> = {
 };
 const BUILT = /^dist\/[\w./-]+(?:\.js|\.js\.map|\.d\.ts)$|^dist\/source-hashes\.json$/;
 const ALWAYS = new Set(["package.json", "README.md"]);
-/** Tests, fixtures and what looks like a secret: the head of a key, or a URL with a password in it. */
+/** Tests, fixtures, settings of somebody. */
 const UNWANTED = /\.(?:test|test-d)\.|(?:^|\/)(?:test|fixtures|scripts|node_modules)\/|\.env|\.pem$/;
+/** What looks like one: the head of a private key, or a token of a well-known form. */
 const SECRET = /-----BEGIN [A-Z ]*PRIVATE KEY-----|\bsk_live_\w|\bAKIA[0-9A-Z]{16}\b/;
 
 /** Files that a tarball lacks, and files that have no business in it, a sentence each. */

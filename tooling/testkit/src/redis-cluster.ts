@@ -1,5 +1,5 @@
-import { Redis } from "ioredis";
 import { findFreePort } from "./free-port.ts";
+import { askRedis } from "./ask-redis.ts";
 import { requireRedisServer } from "./redis-binary.ts";
 import { startRedis, type RedisServer } from "./redis-server.ts";
 import { startOnSomePort } from "./server-life.ts";
@@ -12,14 +12,18 @@ export interface RedisClusterOptions {
   ports?: readonly number[];
   /** The ports under which the nodes tell clients of each other, such as those of proxies in front of them. */
   announcedPorts?: readonly number[];
+  /** Whether each master has a replica, which takes its place when it dies. */
+  replicas?: boolean;
   log?: (line: string) => void;
 }
 
 export interface RedisCluster {
-  /** Names every node, as `REDIS_URL` does. */
+  /** Names every master, as `REDIS_URL` does. */
   readonly url: string;
-  /** Each can be stopped, killed and started alone; it finds its place in the cluster again. */
+  /** The masters. Each can be stopped, killed and started alone; it finds its place in the cluster again. */
   readonly nodes: readonly RedisServer[];
+  /** The replica of each master, in their order; none without `replicas`. */
+  readonly replicas: readonly RedisServer[];
   /** Waits until every node serves every slot. */
   untilServing(): Promise<void>;
   /** Stops all nodes in good order. */
@@ -30,38 +34,44 @@ export interface RedisCluster {
   close(): Promise<void>;
 }
 
-const NODES = 3;
+const MASTERS = 3;
 const SLOTS = 16_384;
 /** How long a node may be silent before the others call it failed, ms: a busy machine must not make them. */
 const NODE_TIMEOUT_MS = 2000;
 
 /**
- * Starts a private Redis Cluster of three masters without replicas on loopback ports, from the machine's own `redis-server`. It takes
- * about two seconds, now and at each start: a master that begins serves nothing for so long.
+ * Starts a private Redis Cluster of three masters on loopback ports, from the machine's own `redis-server`. It takes about two seconds,
+ * now and at each start: a master that begins serves nothing for so long.
  */
 export async function startRedisCluster(options: RedisClusterOptions = {}): Promise<RedisCluster> {
   await requireRedisServer(options.log);
-  const started = await Promise.allSettled(Array.from({ length: NODES }, (_, index) => startNode(options, index)));
+  const { replicas: hasReplicas = false, announcedPorts } = options;
+  const started = await Promise.allSettled(
+    Array.from({ length: hasReplicas ? 2 * MASTERS : MASTERS }, (_, index) => startNode(options, index)),
+  );
   const running = started.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
-  const nodes = running.map(({ server }) => server);
-  const close = async (): Promise<void> => void (await Promise.all(nodes.map((node) => node.close())));
-  const untilServing = async (): Promise<void> => void (await Promise.all(nodes.map(untilNodeServes)));
+  const all = running.map(({ server }) => server);
+  const [nodes, replicas] = [all.slice(0, MASTERS), all.slice(MASTERS)];
+  const close = async (): Promise<void> => void (await Promise.all(all.map((node) => node.close())));
+  const untilServing = async (): Promise<void> => void (await Promise.all(all.map(untilNodeServes)));
   try {
     const failed = started.find((each) => each.status === "rejected");
     if (failed !== undefined) throw failed.reason;
     await introduce(running);
     await untilServing();
+    await Promise.all(replicas.map((replica, index) => follow(replica, nodes[index])));
   } catch (error) {
     await close();
     throw error;
   }
   return {
-    url: clusterUrlOf(options.announcedPorts ?? nodes.map(({ port }) => port)),
+    url: clusterUrlOf(announcedPorts ?? nodes.map(({ port }) => port)),
     nodes,
+    replicas,
     untilServing,
-    stop: async () => void (await Promise.all(nodes.map((node) => node.stop()))),
+    stop: async () => void (await Promise.all(all.map((node) => node.stop()))),
     async start() {
-      await Promise.all(nodes.map((node) => node.start()));
+      await Promise.all(all.map((node) => node.start()));
       await untilServing();
     },
     close,
@@ -85,47 +95,44 @@ function startNode({ args = [], ports, announcedPorts, log }: RedisClusterOption
   return startOnSomePort(async (port) => {
     const busPort = await findFreePort();
     const cluster = ["--cluster-enabled", "yes", "--cluster-port", String(busPort), "--cluster-node-timeout", String(NODE_TIMEOUT_MS)];
+    const replication = ["--repl-diskless-sync-delay", "0"];
     const told = ["--cluster-announce-ip", "127.0.0.1", ...(announced === undefined ? [] : ["--cluster-announce-port", String(announced)])];
-    return { server: await startRedis({ port, args: [...cluster, ...told, ...args], ...(log === undefined ? {} : { log }) }), busPort };
+    return {
+      server: await startRedis({ port, args: [...cluster, ...replication, ...told, ...args], ...(log === undefined ? {} : { log }) }),
+      busPort,
+    };
   }, ports?.[index]);
 }
 
-/** Gives each node its part of the slots, and the first one the others' addresses: it tells them of each other. */
+/** Gives each master its part of the slots, and the first one everybody's address: it tells them of each other. */
 async function introduce(nodes: readonly Node[]): Promise<void> {
-  for (const [index, { server }] of nodes.entries()) {
-    const from = Math.floor((index * SLOTS) / nodes.length);
-    const to = Math.floor(((index + 1) * SLOTS) / nodes.length) - 1;
-    await withNode(server, async (redis) => {
-      // Two nodes of one epoch would have to agree on new ones first.
-      await redis.call("CLUSTER", "SET-CONFIG-EPOCH", String(index + 1));
-      await redis.call("CLUSTER", "ADDSLOTSRANGE", String(from), String(to));
-    });
+  for (const [index, { server }] of nodes.slice(0, MASTERS).entries()) {
+    const from = Math.floor((index * SLOTS) / MASTERS);
+    const to = Math.floor(((index + 1) * SLOTS) / MASTERS) - 1;
+    // Two masters of one epoch would have to agree on new ones first.
+    await askRedis(server.url, "CLUSTER", "SET-CONFIG-EPOCH", String(index + 1));
+    await askRedis(server.url, "CLUSTER", "ADDSLOTSRANGE", String(from), String(to));
   }
   const [first, ...others] = nodes;
   if (first === undefined) throw new Error("expected nodes, got none");
-  await withNode(first.server, async (redis) => {
-    for (const { server, busPort } of others) await redis.call("CLUSTER", "MEET", "127.0.0.1", String(server.port), String(busPort));
-  });
-}
-
-async function untilNodeServes(server: RedisServer): Promise<void> {
-  await withNode(server, async (redis) => {
-    const serves = async (): Promise<boolean> => {
-      const told = String(await redis.call("CLUSTER", "INFO"));
-      return /^cluster_state:ok/m.test(told) && told.includes(`cluster_slots_ok:${SLOTS}`) && told.includes(`cluster_size:${NODES}`);
-    };
-    await waitFor(serves, { timeoutMs: 30_000, what: `the cluster's node on port ${server.port} to serve` });
-  });
-}
-
-async function withNode<T>(server: RedisServer, use: (redis: Redis) => Promise<T>): Promise<T> {
-  const redis = new Redis(server.url, { retryStrategy: () => null, lazyConnect: true });
-  // Told by the command that fails, too.
-  redis.on("error", () => undefined);
-  try {
-    await redis.connect();
-    return await use(redis);
-  } finally {
-    redis.disconnect();
+  for (const { server, busPort } of others) {
+    await askRedis(first.server.url, "CLUSTER", "MEET", "127.0.0.1", String(server.port), String(busPort));
   }
+}
+
+/** Makes a node the replica of a master, and waits until the master sends it each write at once: it does not yet when the replica has all that there was. */
+async function follow(replica: RedisServer, master: RedisServer | undefined): Promise<void> {
+  if (master === undefined) throw new Error(`expected a master for the replica on port ${replica.port}, got none`);
+  const id = String(await askRedis(master.url, "CLUSTER", "MYID"));
+  await askRedis(replica.url, "CLUSTER", "REPLICATE", id);
+  const follows = async (): Promise<boolean> => String(await askRedis(master.url, "INFO", "replication")).includes("state=online");
+  await waitFor(follows, { timeoutMs: 30_000, what: `the replica on port ${replica.port} to follow its master` });
+}
+
+async function untilNodeServes({ url, port }: RedisServer): Promise<void> {
+  const serves = async (): Promise<boolean> => {
+    const told = String(await askRedis(url, "CLUSTER", "INFO"));
+    return /^cluster_state:ok/m.test(told) && told.includes(`cluster_slots_ok:${SLOTS}`) && told.includes(`cluster_size:${MASTERS}`);
+  };
+  await waitFor(serves, { timeoutMs: 30_000, what: `the cluster's node on port ${port} to serve` });
 }

@@ -1,5 +1,6 @@
 import { once } from "node:events";
-import { connect, createServer, type AddressInfo, type Server, type Socket } from "node:net";
+import { connect, createServer, type Server, type Socket } from "node:net";
+import { startOnSomePort } from "./server-life.ts";
 import { track } from "./tracked.ts";
 
 export interface TcpProxy {
@@ -27,8 +28,7 @@ export async function startTcpProxy(options: { toPort: number; port?: number }):
     links.add(link);
     link.setPaused(paused);
   });
-  await listen(server, options.port ?? 0);
-  const { port } = server.address() as AddressInfo;
+  const port = await startOnSomePort(async (wanted) => (await listen(server, wanted), wanted), options.port);
   const setPaused = (value: boolean): void => {
     paused = value;
     for (const link of links) link.setPaused(value);

@@ -2,9 +2,9 @@ import { execFileSync } from "node:child_process";
 import { access, chmod, cp, mkdir, mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Redis } from "ioredis";
 import pg from "pg";
 import { expect, onTestFinished, test } from "vitest";
+import { askRedis } from "../src/ask-redis.ts";
 import { findPostgresBinaries } from "../src/postgres-binaries.ts";
 import { startPostgres } from "../src/postgres-server.ts";
 import { requireRedisServer } from "../src/redis-binary.ts";
@@ -20,17 +20,6 @@ async function query(url: string, sql: string): Promise<Record<string, unknown>[
     return (await client.query<Record<string, unknown>>(sql)).rows;
   } finally {
     await client.end();
-  }
-}
-
-async function withRedis<T>(url: string, use: (redis: Redis) => Promise<T>): Promise<T> {
-  const redis = new Redis(url, { retryStrategy: () => null, lazyConnect: true });
-  redis.on("error", () => undefined);
-  try {
-    await redis.connect();
-    return await use(redis);
-  } finally {
-    redis.disconnect();
   }
 }
 
@@ -110,21 +99,21 @@ test("a server that cannot start says why", async () => {
 
 test("Redis refuses while stopped and is empty at the same address afterwards", async () => {
   const server = await startRedis();
-  await withRedis(server.url, (redis) => redis.set("a", "1"));
+  await askRedis(server.url, "SET", "a", "1");
   await server.stop();
   expect(() => server.pid).toThrow(/to run, got it stopped/);
-  await expect(withRedis(server.url, (redis) => redis.ping())).rejects.toThrow(/Connection is closed|ECONNREFUSED/);
+  await expect(askRedis(server.url, "PING")).rejects.toThrow(/Connection is closed|ECONNREFUSED/);
   await server.start();
-  expect(await withRedis(server.url, (redis) => redis.get("a"))).toBe(null);
+  expect(await askRedis(server.url, "GET", "a")).toBe(null);
   await server.close();
 });
 
 test("Redis with an append-only file keeps acknowledged writes through a kill", async () => {
   const server = await startRedis({ args: ["--appendonly", "yes", "--appendfsync", "always"] });
-  await withRedis(server.url, (redis) => redis.set("a", "1"));
+  await askRedis(server.url, "SET", "a", "1");
   await server.kill();
   await server.start();
-  expect(await withRedis(server.url, (redis) => redis.get("a"))).toBe("1");
+  expect(await askRedis(server.url, "GET", "a")).toBe("1");
   await server.close();
 });
 

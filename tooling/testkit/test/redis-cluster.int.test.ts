@@ -1,33 +1,21 @@
 // Mostly waits: a master that begins serves nothing for two seconds.
-import { Redis } from "ioredis";
 import { expect, onTestFinished, test } from "vitest";
+import { askRedis } from "../src/ask-redis.ts";
 import { startRedisCluster } from "../src/redis-cluster.ts";
-
-async function ask(url: string, ...command: [string, ...string[]]): Promise<unknown> {
-  const redis = new Redis(url, { retryStrategy: () => null, lazyConnect: true });
-  redis.on("error", () => undefined);
-  try {
-    await redis.connect();
-    return await redis.call(...command);
-  } catch (error) {
-    return String(error);
-  } finally {
-    redis.disconnect();
-  }
-}
+import { waitFor } from "../src/wait.ts";
 
 test("three masters share the slots; one that was killed finds its place again", async () => {
   const cluster = await startRedisCluster();
   onTestFinished(() => cluster.close());
   const [first, second] = cluster.nodes;
   if (first === undefined || second === undefined) throw new Error("expected three nodes");
-  const owners = (await Promise.all(cluster.nodes.map(({ url }) => ask(url, "SET", "{a}", "1")))).map(String);
-  expect(owners.filter((answer) => answer === "OK")).toHaveLength(1);
-  expect(owners.filter((answer) => answer.includes("MOVED"))).toHaveLength(2);
-  const ownersOf = async (): Promise<string> => JSON.stringify(await ask(first.url, "CLUSTER", "SLOTS"));
+  const owners = await Promise.allSettled(cluster.nodes.map(({ url }) => askRedis(url, "SET", "{a}", "1")));
+  expect(owners.filter(({ status }) => status === "fulfilled")).toHaveLength(1);
+  expect(owners.filter((answer) => answer.status === "rejected" && String(answer.reason).includes("MOVED"))).toHaveLength(2);
+  const ownersOf = async (): Promise<string> => JSON.stringify(await askRedis(first.url, "CLUSTER", "SLOTS"));
   const before = await ownersOf();
   await second.kill();
-  await expect(ask(second.url, "PING")).resolves.toContain("Error");
+  await expect(askRedis(second.url, "PING")).rejects.toThrow(/Connection is closed|ECONNREFUSED/);
   await second.start();
   await cluster.untilServing();
   expect(await ownersOf()).toBe(before);
@@ -37,4 +25,17 @@ test("three masters share the slots; one that was killed finds its place again",
   const { pid } = first;
   await cluster.close();
   expect(() => process.kill(pid, 0)).toThrow(/ESRCH/);
+});
+
+test("with replicas, one takes the place of a master that was killed, with what it had", async () => {
+  const cluster = await startRedisCluster({ replicas: true });
+  onTestFinished(() => cluster.close());
+  const answers = await Promise.allSettled(cluster.nodes.map(({ url }) => askRedis(url, "SET", "{a}", "1")));
+  const index = answers.findIndex(({ status }) => status === "fulfilled");
+  const [master, replica] = [cluster.nodes[index], cluster.replicas[index]];
+  if (master === undefined || replica === undefined) throw new Error("expected a master that has the key, and its replica");
+  await master.kill();
+  const isPromoted = async (): Promise<boolean> => String(await askRedis(replica.url, "ROLE")).startsWith("master");
+  await waitFor(isPromoted, { timeoutMs: 30_000, what: "the replica to be promoted" });
+  expect(await askRedis(replica.url, "GET", "{a}")).toBe("1");
 });

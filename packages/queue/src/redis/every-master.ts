@@ -1,5 +1,5 @@
+import type { RedisClient } from "@toolctrl/redis/client";
 import type { Redis } from "ioredis";
-import type { RedisClient } from "./redis-client.ts";
 
 /** The one server, or every master of a cluster: each of them could keep the queue tomorrow. */
 export function everyMaster(client: RedisClient): readonly Redis[] {

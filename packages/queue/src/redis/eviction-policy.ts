@@ -1,8 +1,8 @@
+import type { RedisClient } from "@toolctrl/redis/client";
 import type { Redis } from "ioredis";
 import type { EvictionPolicy } from "../port.ts";
 import { askServer } from "./ask-server.ts";
 import { everyMaster, worstOf } from "./every-master.ts";
-import type { RedisClient } from "./redis-client.ts";
 
 /** What the server drops when its memory is full; of a cluster, the master that drops something. */
 export async function readEvictionPolicy(client: RedisClient): Promise<EvictionPolicy> {

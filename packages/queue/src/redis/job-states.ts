@@ -1,5 +1,5 @@
+import type { RedisClient } from "@toolctrl/redis/client";
 import type { ChainableCommander } from "ioredis";
-import type { RedisClient } from "./redis-client.ts";
 
 /**
  * BullMQ's own question for a state reads the whole list of what waits, inside the server: asked of 10,000 jobs beside 180,000 that waited,

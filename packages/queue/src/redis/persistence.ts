@@ -1,8 +1,8 @@
+import type { RedisClient } from "@toolctrl/redis/client";
 import type { Redis } from "ioredis";
 import type { Persistence } from "../port.ts";
 import { askServer } from "./ask-server.ts";
 import { everyMaster, worstOf } from "./every-master.ts";
-import type { RedisClient } from "./redis-client.ts";
 
 /** Whether the server keeps an append-only file, of a cluster every master: CONFIG says `yes` or `no`, INFO says `1` or `0`. */
 export async function readPersistence(client: RedisClient): Promise<Persistence> {

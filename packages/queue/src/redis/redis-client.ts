@@ -1,14 +1,9 @@
 import { CodedError } from "@toolctrl/foundation/errors";
-import { readRedisUrl, type RedisAddress } from "@toolctrl/foundation/redis-url";
-import { Redis, type Cluster, type RedisOptions } from "ioredis";
+import { readRedisUrl } from "@toolctrl/foundation/redis-url";
+import { connectRedis, type Following, type KnownAddress, type RedisConnection } from "@toolctrl/redis/client";
+import type { RedisOptions } from "ioredis";
 import { unreachableError } from "../classify-error.ts";
 import type { ErrorReporter } from "../log.ts";
-import { connectCluster, isClusterReady, NODE_READY } from "./cluster-client.ts";
-
-/** A client of one server, or of a cluster. */
-export type RedisClient = Redis | Cluster;
-/** Where a client connects to. */
-export type KnownAddress = Exclude<RedisAddress, { kind: "wrong" }>;
 
 const RECONNECT_MAX_MS = 1000;
 const REFUSED_RECONNECT_MS = 250;
@@ -19,16 +14,30 @@ const WORKER_SOCKET_TIMEOUT_MS = 15_000;
 
 const COMMON = { connectTimeout: 5000, keepAlive: 10_000 } satisfies RedisOptions;
 
-function reconnectAfterMs(attempt: number): number {
-  return Math.min(RECONNECT_MAX_MS, 25 * 2 ** Math.min(attempt, 6)) + Math.floor(Math.random() * 50);
+function reconnectAfterMs(attempt: number, maxMs = RECONNECT_MAX_MS): number {
+  return Math.min(maxMs, 25 * 2 ** Math.min(attempt, 6)) + Math.floor(Math.random() * 50);
+}
+
+/** To the slot's node, and to the one that has just taken it over. */
+const FAIL_FAST: Following = { redirections: 3, retryMs: 0 };
+/** A command that waits is tried again for 16 s while the cluster has no node for its slot. */
+const WAIT: Following = { redirections: 64, retryMs: 250 };
+
+export interface QueueClientOptions {
+  /** Of all keys of the queues. */
+  readonly prefix: string;
+  readonly report: ErrorReporter;
 }
 
 /**
  * A connection that answers or fails: nothing is queued while it is down, nothing is sent twice, and a silent one is given up.
  * For producers, probes and the CLI.
  */
-export function createFailFastClient(address: KnownAddress, timeoutMs: number, report: ErrorReporter, lazyConnect = false): RedisClient {
-  const options = {
+export function createFailFastClient(
+  address: KnownAddress,
+  { prefix, report, timeoutMs, lazyConnect = false }: QueueClientOptions & { readonly timeoutMs: number; readonly lazyConnect?: boolean },
+): RedisConnection {
+  const connection = {
     ...COMMON,
     reconnectOnError: leaveDemotedNode(),
     connectTimeout: Math.min(timeoutMs, 5000),
@@ -38,11 +47,16 @@ export function createFailFastClient(address: KnownAddress, timeoutMs: number, r
     // this one ends before it, so that the reason is known by then.
     socketTimeout: Math.max(50, timeoutMs - Math.min(500, timeoutMs / 4)),
   } satisfies RedisOptions;
-  const client =
-    address.kind === "cluster"
-      ? connectCluster(address, { redisOptions: options, reconnectAfterMs, waits: false, lazyConnect })
-      : new Redis(address.url, { ...options, retryStrategy: reconnectAfterMs, enableOfflineQueue: false, lazyConnect });
-  return guard(client, report);
+  const client = {
+    connection,
+    // A request that begins in a pause has time for the attempt after it.
+    reconnectAfterMs: (attempt: number) => reconnectAfterMs(attempt, Math.min(RECONNECT_MAX_MS, timeoutMs / 4)),
+    waits: false,
+    key: prefix,
+    following: FAIL_FAST,
+    lazyConnect,
+  };
+  return guard(connectRedis(address, client), report);
 }
 
 /**
@@ -59,26 +73,28 @@ function leaveDemotedNode(): (error: Error) => boolean {
 }
 
 /** A worker's connection: waits through an outage and goes on. BullMQ copies it for the read that blocks. */
-export function createWorkerClient(address: KnownAddress, report: ErrorReporter): RedisClient {
-  const options = {
+export function createWorkerClient(address: KnownAddress, { prefix, report }: QueueClientOptions): RedisConnection {
+  const connection = {
     ...COMMON,
     reconnectOnError: leaveDemotedNode(),
     maxRetriesPerRequest: null,
     socketTimeout: WORKER_SOCKET_TIMEOUT_MS,
   } satisfies RedisOptions;
-  const client =
-    address.kind === "cluster"
-      ? connectCluster(address, { redisOptions: options, reconnectAfterMs, waits: true, lazyConnect: false })
-      : new Redis(address.url, { ...options, retryStrategy: reconnectAfterMs });
-  return guard(client, report);
+  const client = {
+    connection,
+    reconnectAfterMs: (attempt: number) => reconnectAfterMs(attempt),
+    waits: true,
+    key: prefix,
+    following: WAIT,
+  };
+  return guard(connectRedis(address, client), report);
 }
 
-function guard<Client extends RedisClient>(client: Client, report: ErrorReporter): Client {
-  client.on("error", report);
-  // A cluster's client tells of one node alone by another name.
-  client.on("node error", report);
-  client.setMaxListeners(MAX_LISTENERS);
-  return client;
+function guard(connection: RedisConnection, report: ErrorReporter): RedisConnection {
+  connection.client.on("error", report);
+  connection.client.on("node error", report);
+  connection.client.setMaxListeners(MAX_LISTENERS);
+  return connection;
 }
 
 /**
@@ -92,40 +108,28 @@ export function redisAddressOf(url: string | undefined): KnownAddress {
   throw new CodedError(address?.keyPrefix === true ? "QUEUE.PREFIX" : "QUEUE.SETTING", problem, { facts: { name: "redisUrl" } });
 }
 
-/** Whether the client can send now; says nothing about the next moment. */
-export function isReady(client: RedisClient): boolean {
-  return "nodes" in client ? isClusterReady(client) : client.status === "ready";
-}
-
 /** Waits at most `ms` until the client can send. @throws CodedError `QUEUE.UNREACHABLE` */
-export function untilReady(client: RedisClient, ms: number): Promise<void> {
-  if (isReady(client)) return Promise.resolve();
+export function untilUsable({ client, usableEvent, isUsable }: RedisConnection, ms: number): Promise<void> {
+  if (isUsable()) return Promise.resolve();
   if (client.status === "wait") client.connect().catch(() => undefined); // told to the error listener as well
   return new Promise((resolve, reject) => {
-    const events = ["ready", NODE_READY, "-node"];
-    const settle = (end: () => void): void => {
+    const onUsable = (): void => {
       clearTimeout(timer);
-      for (const event of events) client.off(event, onChange);
-      end();
-    };
-    const onChange = (): void => {
-      if (isReady(client)) settle(resolve);
+      resolve();
     };
     const timer = setTimeout(
-      () => settle(() => reject(unreachableError(`a connection in state "${client.status}" after ${Math.round(ms)} ms`))),
+      () => {
+        client.off(usableEvent, onUsable);
+        reject(unreachableError(`a connection in state "${client.status}" after ${Math.round(ms)} ms`));
+      },
       Math.max(0, ms),
     );
-    for (const event of events) client.on(event, onChange);
+    client.once(usableEvent, onUsable);
   });
 }
 
-/** Runs something whenever the client can send again: a cluster's also when it has one node's connection back. */
-export function onEachReady(client: RedisClient, run: () => void): void {
-  for (const event of ["ready", NODE_READY]) client.on(event, () => void (isReady(client) && run()));
-}
-
 /** Says goodbye where that is possible within `ms`, else hangs up. */
-export async function endClient(client: RedisClient, ms: number): Promise<void> {
+export async function endClient({ client }: RedisConnection, ms: number): Promise<void> {
   if (client.status === "ready") {
     let timer: NodeJS.Timeout | undefined;
     const bound = new Promise<void>((resolve) => (timer = setTimeout(resolve, ms)));

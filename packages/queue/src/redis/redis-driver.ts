@@ -1,4 +1,5 @@
 import type { QueueName } from "@toolctrl/foundation/queues";
+import type { RedisClient, RedisConnection } from "@toolctrl/redis/client";
 import { withDeadline } from "@toolctrl/runtime/deadline";
 import { Worker } from "bullmq";
 import { classifyQueueError, timeoutError } from "../classify-error.ts";
@@ -6,20 +7,12 @@ import type { BullProcessor, BullQueue, OpenWorker, QueueDriver } from "../drive
 import { createErrorReporter } from "../log.ts";
 import { assertQueueName } from "../names.ts";
 import { workerSettings, type QueueSettings } from "../settings.ts";
-import { readClusterClock } from "./cluster-clock.ts";
 import { readEvictionPolicy } from "./eviction-policy.ts";
 import { findLiveJobs, readJobState } from "./job-states.ts";
 import { readPersistence } from "./persistence.ts";
-import {
-  createFailFastClient,
-  createWorkerClient,
-  endClient,
-  isReady,
-  redisAddressOf,
-  untilReady,
-  type RedisClient,
-} from "./redis-client.ts";
+import { createFailFastClient, createWorkerClient, endClient, redisAddressOf, untilUsable } from "./redis-client.ts";
 import { createRedisProducer } from "./redis-producer.ts";
+import { readServerClock } from "./server-clock.ts";
 import { readServerInfo } from "./server-info.ts";
 
 const PING_MS = 1200;
@@ -32,34 +25,34 @@ export function createRedisDriver(url: string | undefined, settings: QueueSettin
   const address = redisAddressOf(url);
   const { prefix, addTimeoutMs } = settings;
   const reporter = (side: string) => createErrorReporter(settings.log, { side, backend: "redis" }, "the queue's connection failed");
-  const client = createFailFastClient(address, addTimeoutMs, reporter("producer"));
-  const producer = createRedisProducer(client, settings, reporter("producer"));
-  const probe = createFailFastClient(address, PING_MS, reporter("probe"), true);
+  const connection = createFailFastClient(address, { prefix, report: reporter("producer"), timeoutMs: addTimeoutMs });
+  const { client } = connection;
+  const producer = createRedisProducer(connection, settings, reporter("producer"));
+  const probe = createFailFastClient(address, { prefix, report: reporter("probe"), timeoutMs: PING_MS, lazyConnect: true });
   const keysOf = (name: QueueName) => (suffix: string) => producer.queue(name).toKey(suffix);
-  let workers: RedisClient | undefined;
+  let workers: RedisConnection | undefined;
   return {
     kind: "redis",
     queue: (name): BullQueue => producer.queue(name),
     jobState: (name, jobId) => readJobState(client, keysOf(name), jobId),
     findLive: (name, jobIds) => findLiveJobs(client, keysOf(name), jobIds),
-    isUsable: () => isReady(client),
-    untilUsable: (ms) => untilReady(client, ms),
+    isUsable: () => connection.isUsable(),
+    untilUsable: (ms) => untilUsable(connection, ms),
     describeQueue: (name) => producer.describe(name),
     openWorker: async (name, processor, concurrency) => {
-      workers ??= createWorkerClient(address, reporter("worker"));
-      return openRedisWorker(workers, name, processor, concurrency, settings);
+      workers ??= createWorkerClient(address, { prefix, report: reporter("worker") });
+      return openRedisWorker(workers.client, name, processor, concurrency, settings);
     },
     // BullMQ changes a schedule in one script.
     exclusively: (_name, run) => run(),
-    ping: () => probed(probe, async () => void (await probe.set(`${prefix}:ping`, "1", "PX", 10_000))),
-    serverClockMs: () =>
-      probed(probe, async () => clockOf("nodes" in probe ? await readClusterClock(probe, `${prefix}:ping`) : await probe.time())),
-    evictionPolicy: () => probed(probe, () => readEvictionPolicy(probe)),
-    persistence: () => probed(probe, () => readPersistence(probe)),
-    serverInfo: () => probed(probe, () => readServerInfo(probe)),
+    ping: () => probed(probe, async (redis) => void (await redis.set(`${prefix}:ping`, "1", "PX", 10_000))),
+    serverClockMs: () => probed(probe, (redis) => readServerClock(redis, `${prefix}:ping`)),
+    evictionPolicy: () => probed(probe, readEvictionPolicy),
+    persistence: () => probed(probe, readPersistence),
+    serverInfo: () => probed(probe, readServerInfo),
     close: async (ms) => {
       await producer.close(ms);
-      await Promise.all([client, probe, ...(workers === undefined ? [] : [workers])].map((each) => endClient(each, ms)));
+      await Promise.all([connection, probe, ...(workers === undefined ? [] : [workers])].map((each) => endClient(each, ms)));
     },
   };
 }
@@ -77,17 +70,12 @@ function openRedisWorker(
   return { worker, force: () => worker.getBackend().close(true) };
 }
 
-async function probed<T>(probe: RedisClient, request: () => Promise<T>): Promise<T> {
+async function probed<T>(probe: RedisConnection, request: (redis: RedisClient) => Promise<T>): Promise<T> {
   const deadline = performance.now() + PING_MS;
   try {
-    await untilReady(probe, PING_MS);
-    return await withDeadline(request(), deadline - performance.now(), () => timeoutError("the probe", PING_MS));
+    await untilUsable(probe, PING_MS);
+    return await withDeadline(request(probe.client), deadline - performance.now(), () => timeoutError("the probe", PING_MS));
   } catch (error) {
     throw classifyQueueError(error).error;
   }
-}
-
-/** Redis answers TIME with seconds and microseconds, as numbers or as their text. */
-function clockOf(time: readonly (number | string)[]): number {
-  return Number(time[0]) * 1000 + Number(time[1]) / 1000;
 }

@@ -1,11 +1,11 @@
 import type { QueueName } from "@toolctrl/foundation/queues";
+import type { RedisClient, RedisConnection } from "@toolctrl/redis/client";
 import { withDeadline } from "@toolctrl/runtime/deadline";
 import { Queue } from "bullmq";
 import { timeoutError } from "../classify-error.ts";
 import { createErrorReporter, type ErrorReporter } from "../log.ts";
 import { assertQueueName } from "../names.ts";
 import { jobDefaults, type QueueSettings } from "../settings.ts";
-import { isReady, onEachReady, type RedisClient } from "./redis-client.ts";
 
 type RedisQueue = Queue<unknown, unknown>;
 
@@ -18,7 +18,8 @@ export interface RedisProducer {
   close(ms: number): Promise<void>;
 }
 
-export function createRedisProducer(client: RedisClient, settings: QueueSettings, report: ErrorReporter): RedisProducer {
+export function createRedisProducer(connection: RedisConnection, settings: QueueSettings, report: ErrorReporter): RedisProducer {
+  const { client, usableEvent, isUsable } = connection;
   const queues = new Map<QueueName, RedisQueue>();
   const queue = (name: QueueName): RedisQueue => {
     const known = queues.get(name);
@@ -27,7 +28,7 @@ export function createRedisProducer(client: RedisClient, settings: QueueSettings
     const made = new Queue<unknown, unknown>(name, queueOptions(client, settings));
     made.on("error", createErrorReporter(settings.log, { queue: name, backend: "redis" }, "the queue's producer failed"));
     queues.set(name, made);
-    if (isReady(client)) void describeQuietly(name);
+    if (isUsable()) void describeQuietly(name);
     return made;
   };
   const describe = async (name: QueueName): Promise<void> => {
@@ -35,7 +36,7 @@ export function createRedisProducer(client: RedisClient, settings: QueueSettings
   };
   const describeQuietly = (name: QueueName): Promise<void> => describe(name).catch(report);
   // BullMQ does this once, and not at all when the connection is down then.
-  onEachReady(client, () => void Promise.all([...queues.keys()].map(describeQuietly)));
+  client.on(usableEvent, () => void Promise.all([...queues.keys()].map(describeQuietly)));
   return {
     queue,
     describe,

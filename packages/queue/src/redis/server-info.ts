@@ -1,8 +1,8 @@
 import { describeError } from "@toolctrl/foundation/errors";
+import type { RedisClient } from "@toolctrl/redis/client";
 import type { Redis } from "ioredis";
 import type { ServerInfo } from "../port.ts";
 import { everyMaster, worstOf } from "./every-master.ts";
-import type { RedisClient } from "./redis-client.ts";
 
 /** What INFO tells of the server, of a cluster the fullest master. One that forbids it, or tells something else, is unknown: a hosted server may never answer. */
 export async function readServerInfo(client: RedisClient): Promise<ServerInfo> {

@@ -39,6 +39,11 @@ function collect(backend: QueueBackend): Set<string> {
   return seen;
 }
 
+/** The probe has a connection of its own, which may still be in a pause when the others are there. */
+async function untilAnswered({ waitFor }: QueueHarness, backend: QueueBackend): Promise<void> {
+  await waitFor(async () => (await backend.ping(), true), { timeoutMs: 20_000, what: "the probe to be answered" });
+}
+
 function describeAway(harness: QueueHarness, api: SuiteApi, own: Own): void {
   const { open } = openedBackends(harness, api);
   const { waitFor } = harness;
@@ -59,7 +64,7 @@ function describeAway(harness: QueueHarness, api: SuiteApi, own: Own): void {
       what: "the adds to be taken",
     });
     await waitFor(() => seen.size === jobs.length, { timeoutMs: 20_000, what: "all jobs to be handled" });
-    await backend.ping();
+    await untilAnswered(harness, backend);
   });
 
   api.it("closes in time and twice while the server is away, with a handler that runs and one that does not end", async () => {
@@ -114,7 +119,7 @@ function describeReadOnly(harness: QueueHarness, api: SuiteApi, own: Own): void 
       what: "the adds to be taken",
     });
     await waitFor(() => seen.size === 21, { timeoutMs: 30_000, what: "all jobs to be handled" });
-    await backend.ping();
+    await untilAnswered(harness, backend);
   });
 }
 
@@ -140,7 +145,7 @@ function describeBrokenNetwork(harness: QueueHarness, api: SuiteApi, own: Own): 
     await assert.rejects(backend.ping());
     await server.start();
     await handled("restart");
-    await backend.ping();
+    await untilAnswered(harness, backend);
   });
 
   api.it("bounds an add through a network that went silent, and goes on when it speaks again", async () => {

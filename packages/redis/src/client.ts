@@ -1,0 +1,103 @@
+import type { RedisAddress, RedisClusterAddress } from "@toolctrl/foundation/redis-url";
+import calculateSlot from "cluster-key-slot";
+import { Cluster, Redis, type ClusterOptions } from "ioredis";
+
+/** A client of one server, or of a cluster. */
+export type RedisClient = Redis | Cluster;
+/** Where a client connects to. */
+export type KnownAddress = Exclude<RedisAddress, { kind: "wrong" }>;
+
+export interface ConnectOptions {
+  /** Of the connection to the server, or to each node. */
+  readonly connection: Omit<NonNullable<ClusterOptions["redisOptions"]>, "replyMapping">;
+  /** Pause before an attempt to connect again, ms. */
+  readonly reconnectAfterMs: (attempt: number) => number;
+  /** Whether commands wait for a connection; else they fail while there is none. */
+  readonly waits: boolean;
+  /** One of the keys that will be used: of a cluster's nodes the one that has it counts. */
+  readonly key: string;
+  readonly following: Following;
+  readonly lazyConnect?: boolean;
+}
+
+/** What a command does on a cluster that moves or loses its slot. */
+export interface Following {
+  /** How many answers of other nodes it follows, and how often it is tried again. */
+  readonly redirections: number;
+  /** Pause before it is tried again because nobody has its slot, ms; 0 hands the failure on: what was under way is not sent twice. */
+  readonly retryMs: number;
+}
+
+export interface RedisConnection {
+  /** Emits `error`, and of one node alone `node error`; both want a listener. */
+  readonly client: RedisClient;
+  /** The event by which the client tells that it can be used: again after an outage, and now and then without one. */
+  readonly usableEvent: string;
+  /** Whether a command for the key would be sent now; says nothing about the next moment. */
+  isUsable(): boolean;
+}
+
+/** Pause between the loss of a node and the question where its slots are, ms. */
+const LOOK_AGAIN_MS = 100;
+
+/** A client that begins to connect, unless it is to be lazy. */
+export function connectRedis(address: KnownAddress, options: ConnectOptions): RedisConnection {
+  if (address.kind === "cluster") return connectCluster(address, options);
+  const { connection, reconnectAfterMs, waits, lazyConnect = false } = options;
+  const client = new Redis(address.url, { ...connection, retryStrategy: reconnectAfterMs, enableOfflineQueue: waits, lazyConnect });
+  return { client, usableEvent: "ready", isUsable: () => client.status === "ready" };
+}
+
+/** After the loss of a node the others are asked who has its slots: it again, or the replica that was promoted. When all are lost, the nodes of the URL are. */
+function connectCluster(address: RedisClusterAddress, options: ConnectOptions): RedisConnection {
+  const { nodes, tls, username, password } = address;
+  const { connection, reconnectAfterMs, waits, lazyConnect = false, following } = options;
+  const client = new Cluster(
+    nodes.map((node) => ({ ...node })),
+    {
+      redisOptions: {
+        ...connection,
+        ...(username === undefined ? {} : { username }),
+        ...(password === undefined ? {} : { password }),
+        ...(tls ? { tls: {} } : {}),
+      },
+      // A certificate is for a name, so it is not replaced by its address.
+      ...(tls ? { dnsLookup: (name: string, done: (error: null, address: string) => void) => done(null, name) } : {}),
+      clusterRetryStrategy: reconnectAfterMs,
+      enableOfflineQueue: waits,
+      maxRedirections: following.redirections,
+      retryDelayOnFailover: following.retryMs,
+      retryDelayOnClusterDown: following.retryMs,
+      lazyConnect,
+    },
+  );
+  const usableEvent = "usable";
+  const slot = calculateSlot(options.key);
+  const isUsable = (): boolean => client.status === "ready" && masterOf(client, slot)?.status === "ready";
+  const tell = (): void => void (isUsable() && client.emit(usableEvent));
+  client.on("ready", tell);
+  client.on("+node", (node: Redis) => connectMaster(node, tell));
+  client.on("-node", () => lookAgain(client, tell));
+  return { client, usableEvent, isUsable };
+}
+
+/** The node that has a slot, as far as the client knows. */
+function masterOf(client: Cluster, slot: number): Redis | undefined {
+  const [address] = client.slots[slot] ?? [];
+  return client.nodes("master").find(({ options }) => `${options.host}:${options.port}` === address);
+}
+
+/** Connects at once: ioredis would do so for the first command, and refuse those that come before the connection is there. */
+function connectMaster(node: Redis, onReady: () => void): void {
+  node.once("ready", onReady);
+  // Told by the node's own error event.
+  if (node.options.readOnly !== true) node.connect().catch(() => undefined);
+}
+
+/** Asks the other nodes soon where the lost one's slots are. Only the next command would do so, and fail. */
+function lookAgain(client: Cluster, onAnswer: () => void): void {
+  setTimeout(() => {
+    // Slots may have moved to a node that has long been connected.
+    if (client.status === "ready") client.refreshSlotsCache(onAnswer);
+  }, LOOK_AGAIN_MS).unref();
+}

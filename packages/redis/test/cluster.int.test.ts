@@ -1,0 +1,79 @@
+// Mostly waits: for masters that begin, and for a replica to be promoted.
+import { once } from "node:events";
+import { readRedisUrl } from "@toolctrl/foundation/redis-url";
+import { askRedis } from "@toolctrl/testkit/ask-redis";
+import { startRedisCluster, type RedisCluster, type RedisClusterOptions } from "@toolctrl/testkit/redis-cluster";
+import type { RedisServer } from "@toolctrl/testkit/redis-server";
+import { waitFor } from "@toolctrl/testkit/wait";
+import { expect, onTestFinished, test } from "vitest";
+import { connectRedis, type RedisConnection } from "../src/client.ts";
+
+const KEY = "{a}:probe";
+
+async function openCluster(options: RedisClusterOptions): Promise<RedisCluster> {
+  const cluster = await startRedisCluster(options);
+  onTestFinished(() => cluster.close());
+  return cluster;
+}
+
+function open(url: string, waits: boolean): RedisConnection {
+  const address = readRedisUrl(url);
+  if (address.kind === "wrong") throw new Error(address.problem);
+  const connection = connectRedis(address, {
+    connection: waits ? { maxRetriesPerRequest: null } : { commandTimeout: 1000, maxRetriesPerRequest: 0 },
+    reconnectAfterMs: () => 50,
+    waits,
+    key: KEY,
+    following: waits ? { redirections: 64, retryMs: 250 } : { redirections: 3, retryMs: 0 },
+  });
+  const { client } = connection;
+  client.on("error", () => undefined);
+  client.on("node error", () => undefined);
+  onTestFinished(() => client.disconnect());
+  return connection;
+}
+
+async function untilUsable({ client, usableEvent, isUsable }: RedisConnection): Promise<void> {
+  if (!isUsable()) await once(client, usableEvent, { signal: AbortSignal.timeout(30_000) });
+}
+
+/** The master that has the key, and the others. */
+async function ownerOf({ nodes }: RedisCluster): Promise<{ owner: RedisServer; others: RedisServer[]; index: number }> {
+  const answers = await Promise.allSettled(nodes.map(({ url }) => askRedis(url, "SET", KEY, "1")));
+  const index = answers.findIndex(({ status }) => status === "fulfilled");
+  const owner = nodes[index];
+  if (owner === undefined) throw new Error(`expected a master that has ${KEY}, got none`);
+  return { owner, others: nodes.filter((node) => node !== owner), index };
+}
+
+test("a node that hangs, and has other keys, does not make a cluster unusable", async () => {
+  const cluster = await openCluster({ args: ["--cluster-require-full-coverage", "no"] });
+  const { owner, others } = await ownerOf(cluster);
+  const [hanging] = others;
+  if (hanging === undefined) throw new Error("expected another master");
+  const hangingPid = hanging.pid;
+  process.kill(hangingPid, "SIGSTOP");
+  onTestFinished(() => void process.kill(hangingPid, "SIGCONT"));
+  const connection = open(cluster.url, false);
+  await untilUsable(connection);
+  expect(await connection.client.get(KEY)).toBe("1");
+  expect(connection.isUsable()).toBe(true);
+  const { pid } = owner;
+  process.kill(pid, "SIGKILL");
+  await waitFor(() => !connection.isUsable(), { timeoutMs: 10_000, what: "the loss of the key's own node to show" });
+});
+
+test("a client goes on by itself on the replica that was promoted when the key's master died", async () => {
+  const cluster = await openCluster({ replicas: true });
+  const { owner, index } = await ownerOf(cluster);
+  const [failing, waiting] = [open(cluster.url, false), open(cluster.url, true)];
+  await Promise.all([failing, waiting].map(untilUsable));
+  await owner.kill();
+  await waitFor(() => !failing.isUsable(), { timeoutMs: 10_000, what: "the loss of the master to show" });
+  await expect(failing.client.get(KEY)).rejects.toThrow(/connection|cluster/i);
+  const answer = waiting.client.get(KEY);
+  await untilUsable(failing);
+  expect(await failing.client.set(KEY, "2")).toBe("OK");
+  expect(["1", "2"]).toContain(await answer);
+  expect(String(await askRedis(cluster.replicas[index]?.url ?? "", "ROLE"))).toMatch(/^master/);
+});
