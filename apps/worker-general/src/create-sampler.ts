@@ -8,6 +8,7 @@ import {
   countHeld,
   createReceiptLag,
   readBacklog,
+  readLateEvents,
   readOldestSnapshot,
   type ReadReceiptLag,
 } from "@toolctrl/outbox-drainer/stats";
@@ -45,10 +46,11 @@ export function createSampler(deps: SamplerDeps): () => Promise<void> {
 }
 
 async function sampleBacklog({ database, metrics }: SamplerDeps): Promise<void> {
-  const { due, overdue, oldestDueSeconds } = await readBacklog(database.pool);
+  const { due } = await readBacklog(database.pool);
+  const { overdue, oldestSeconds } = await readLateEvents(database.pool);
   metrics.set("outbox_backlog", due);
   metrics.set("outbox_overdue_events", overdue);
-  metrics.set("outbox_oldest_pending_seconds", oldestDueSeconds ?? 0);
+  metrics.set("outbox_oldest_pending_seconds", oldestSeconds);
 }
 
 async function sampleBlockedLines({ database, metrics }: SamplerDeps): Promise<void> {

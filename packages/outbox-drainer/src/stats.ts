@@ -6,6 +6,7 @@ export { listChanges, type EventChange } from "./stats/list-changes.ts";
 export { listEvents, type EventListing } from "./stats/list-events.ts";
 export { listBlockedLines, type BlockedLines } from "./lines/list-blocked-lines.ts";
 export { countBlockedLines } from "./lines/count-blocked-lines.ts";
+export { readLateEvents } from "./lines/late-events.ts";
 export { BLOCK_CAUSES, type BlockCause } from "./lines/block-cause.ts";
 export type { BlockedLine } from "./lines/sql/blocked-lines.ts";
 export { listLiveProcesses, type LiveProcess } from "./stats/list-live-processes.ts";

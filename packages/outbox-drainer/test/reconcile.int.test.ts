@@ -161,3 +161,17 @@ test("a reconciler that runs again and again asks anew of what was under way, an
     { id: later, requeued: true },
   ]);
 });
+
+test("runs of a reconciler that come at once are made one after the other: what is under way is kept once, and none of it forgotten", async () => {
+  const ids = [await handedOff({ job: "waiting" }), await handedOff({ job: "waiting" })];
+  await handedOff();
+  const reconciler = createReconciler(deps, { olderThanMs: 1000, actor: "reconciler" });
+  const reports = await Promise.all([reconciler.run(), reconciler.run(), reconciler.run()]);
+  expect(reports.map(({ looked, underWay, lost }) => [looked, underWay, lost.length])).toEqual([
+    [3, 2, 1],
+    [0, 2, 0],
+    [0, 2, 0],
+  ]);
+  await backend.obliterate("outbox.notification");
+  expect(new Set((await reconciler.run()).lost.map(({ id }) => id))).toEqual(new Set(ids));
+});

@@ -1,10 +1,15 @@
 // Mostly waits: for masters that begin, and for a replica to be promoted.
 import { once } from "node:events";
+import { mkdtemp, rm, writeFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { readRedisUrl } from "@toolctrl/foundation/redis-url";
 import { askRedis } from "@toolctrl/testkit/ask-redis";
 import { startRedisCluster, type RedisCluster, type RedisClusterOptions } from "@toolctrl/testkit/redis-cluster";
 import type { RedisServer } from "@toolctrl/testkit/redis-server";
 import { waitFor } from "@toolctrl/testkit/wait";
+import { generate } from "selfsigned";
 import { expect, onTestFinished, test } from "vitest";
 import { connectRedis, type RedisConnection } from "../src/client.ts";
 
@@ -61,6 +66,31 @@ test("a node that hangs, and has other keys, does not make a cluster unusable", 
   const { pid } = owner;
   process.kill(pid, "SIGKILL");
   await waitFor(() => !connection.isUsable(), { timeoutMs: 10_000, what: "the loss of the key's own node to show" });
+});
+
+test("with TLS each node is spoken to by its name, which its certificate is for, and one of another name is not trusted", async () => {
+  const folder = await mkdtemp(join(tmpdir(), "toolctrl-tls-"));
+  onTestFinished(() => rm(folder, { recursive: true }));
+  const { cert, private: key } = await generate([{ name: "commonName", value: "localhost" }], {
+    algorithm: "sha256",
+    extensions: [{ name: "subjectAltName", altNames: [{ type: 2, value: "localhost" }] }],
+  });
+  const [certFile, keyFile] = [join(folder, "cert.pem"), join(folder, "key.pem")];
+  await Promise.all([writeFile(certFile, cert), writeFile(keyFile, key)]);
+  const before = getCACertificates("default");
+  setDefaultCACertificates([...before, cert]);
+  onTestFinished(() => setDefaultCACertificates(before));
+  const cluster = await openCluster({ tls: { certFile, keyFile } });
+  await ownerOf(cluster);
+  const connection = open(cluster.url, false);
+  await untilUsable(connection);
+  expect(await connection.client.get(KEY)).toBe("1");
+  const errors: string[] = [];
+  const elsewhere = open(cluster.url.replaceAll("localhost", "127.0.0.1"), false);
+  elsewhere.client.on("node error", (error: Error) => errors.push(error.message));
+  await waitFor(() => errors.length > 0, { what: "the certificate to be refused" });
+  expect(errors[0]).toContain("does not match certificate's altnames");
+  expect(elsewhere.isUsable()).toBe(false);
 });
 
 test("a client goes on by itself on the replica that was promoted when the key's master died", async () => {

@@ -26,8 +26,16 @@ export const METRICS = {
   outbox_tick_seconds: { kind: "histogram", help: "Time of one drainer tick", labels: [], buckets: SECONDS },
   outbox_tick_errors_total: { kind: "counter", help: "Drainer ticks that ended in an error", labels: ["code"] },
   outbox_backlog: { kind: "gauge", help: "Events due and not yet claimed, as last sampled", labels: [] },
-  outbox_overdue_events: { kind: "gauge", help: "Events that have been due for more than 60 s, as last sampled", labels: [] },
-  outbox_oldest_pending_seconds: { kind: "gauge", help: "Age of the oldest due event, as last sampled", labels: [] },
+  outbox_overdue_events: {
+    kind: "gauge",
+    help: "Events that have been due for more than 60 s, but for those behind a record that is parked, held or backing off, as last sampled",
+    labels: [],
+  },
+  outbox_oldest_pending_seconds: {
+    kind: "gauge",
+    help: "Age of the oldest due event that is behind no record that is parked, held or backing off, as last sampled",
+    labels: [],
+  },
   outbox_receipt_lag_seconds: {
     kind: "gauge",
     help: "How long ago the oldest event was handed off that a consumer of its route has neither finished nor given up on, as last sampled; 0 for none older than 10 s, and after a start until it has been looked for",

@@ -154,7 +154,6 @@ describe.each(PLATFORMS)("the compose file for %s", (platform) => {
           .join("\n")
           .includes(`${name}: expected`),
     );
-    // The database server is not a program of ours.
     expect(silent).toEqual([]);
   });
 });

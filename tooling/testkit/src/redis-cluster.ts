@@ -14,11 +14,13 @@ export interface RedisClusterOptions {
   announcedPorts?: readonly number[];
   /** Whether each master has a replica, which takes its place when it dies. */
   replicas?: boolean;
+  /** PEM files, for `localhost`: the nodes serve TLS too, each on one more port, and tell its clients of each other by that name. */
+  tls?: { readonly certFile: string; readonly keyFile: string };
   log?: (line: string) => void;
 }
 
 export interface RedisCluster {
-  /** Names every master, as `REDIS_URL` does. */
+  /** Names every master, as `REDIS_URL` does; with `tls`, by the ports that serve it. */
   readonly url: string;
   /** The masters. Each can be stopped, killed and started alone; it finds its place in the cluster again. */
   readonly nodes: readonly RedisServer[];
@@ -45,7 +47,7 @@ const NODE_TIMEOUT_MS = 2000;
  */
 export async function startRedisCluster(options: RedisClusterOptions = {}): Promise<RedisCluster> {
   await requireRedisServer(options.log);
-  const { replicas: hasReplicas = false, announcedPorts } = options;
+  const { replicas: hasReplicas = false, announcedPorts, tls } = options;
   const started = await Promise.allSettled(
     Array.from({ length: hasReplicas ? 2 * MASTERS : MASTERS }, (_, index) => startNode(options, index)),
   );
@@ -65,7 +67,13 @@ export async function startRedisCluster(options: RedisClusterOptions = {}): Prom
     throw error;
   }
   return {
-    url: clusterUrlOf(announcedPorts ?? nodes.map(({ port }) => port)),
+    url:
+      tls === undefined
+        ? clusterUrlOf(announcedPorts ?? nodes.map(({ port }) => port))
+        : clusterUrlOf(
+            running.slice(0, MASTERS).map(({ tlsPort }) => tlsPort),
+            "rediss+cluster://localhost",
+          ),
     nodes,
     replicas,
     untilServing,
@@ -79,29 +87,39 @@ export async function startRedisCluster(options: RedisClusterOptions = {}): Prom
 }
 
 /** The address of a cluster, which names all of its nodes. */
-export function clusterUrlOf(ports: readonly number[]): string {
-  const [first, ...others] = ports.map((port) => `127.0.0.1:${port}`);
-  return `redis+cluster://${first}${others.map((node, index) => `${index === 0 ? "?" : "&"}node=${node}`).join("")}`;
+export function clusterUrlOf(ports: readonly number[], host = "redis+cluster://127.0.0.1"): string {
+  const { protocol, hostname } = new URL(host);
+  const [first, ...others] = ports.map((port) => `${hostname}:${port}`);
+  return `${protocol}//${first}${others.map((node, index) => `${index === 0 ? "?" : "&"}node=${node}`).join("")}`;
 }
 
 interface Node {
   readonly server: RedisServer;
   readonly busPort: number;
+  readonly tlsPort: number;
 }
 
 /** The nodes' own port is by default theirs and 10,000, which may be above the last one. */
-function startNode({ args = [], ports, announcedPorts, log }: RedisClusterOptions, index: number): Promise<Node> {
+function startNode({ args = [], ports, announcedPorts, tls, log }: RedisClusterOptions, index: number): Promise<Node> {
   const announced = announcedPorts?.[index];
   return startOnSomePort(async (port) => {
-    const busPort = await findFreePort();
+    const [busPort, tlsPort] = [await findFreePort(), await findFreePort()];
     const cluster = ["--cluster-enabled", "yes", "--cluster-port", String(busPort), "--cluster-node-timeout", String(NODE_TIMEOUT_MS)];
     const replication = ["--repl-diskless-sync-delay", "0"];
     const told = ["--cluster-announce-ip", "127.0.0.1", ...(announced === undefined ? [] : ["--cluster-announce-port", String(announced)])];
-    return {
-      server: await startRedis({ port, args: [...cluster, ...replication, ...told, ...args], ...(log === undefined ? {} : { log }) }),
-      busPort,
-    };
+    const server = await startRedis({
+      port,
+      args: [...cluster, ...replication, ...told, ...(tls === undefined ? [] : tlsArgs(tls, tlsPort)), ...args],
+      ...(log === undefined ? {} : { log }),
+    });
+    return { server, busPort, tlsPort };
   }, ports?.[index]);
+}
+
+function tlsArgs({ certFile, keyFile }: NonNullable<RedisClusterOptions["tls"]>, port: number): string[] {
+  const files = ["--tls-cert-file", certFile, "--tls-key-file", keyFile, "--tls-ca-cert-file", certFile];
+  const named = ["--cluster-announce-hostname", "localhost", "--cluster-preferred-endpoint-type", "hostname"];
+  return ["--tls-port", String(port), "--tls-cluster", "yes", ...files, "--tls-auth-clients", "no", ...named];
 }
 
 /** Gives each master its part of the slots, and the first one everybody's address: it tells them of each other. */

@@ -11,7 +11,7 @@ export interface ReconcilerReport {
 
 /** Repeats {@link reconcileEvents} without reading everything each time. */
 export interface Reconciler {
-  /** @throws CodedError `QUEUE.*` when the queue cannot be asked; the next run goes on from the same place. */
+  /** After the run before it, if that has not ended. @throws CodedError `QUEUE.*` when the queue cannot be asked; the next run goes on from the same place. */
   run(): Promise<ReconcilerReport>;
 }
 
@@ -29,29 +29,37 @@ export function createReconciler(deps: ReconcileDeps, options: { readonly olderT
   let open: string[] = [];
   let after: Cursor = START_OF_TIME;
   let passSince = performance.now();
+  let last: Promise<unknown> = Promise.resolve();
   return {
-    async run() {
-      if (performance.now() - passSince > PASS_MS) {
-        [open, after, passSince] = [[], START_OF_TIME, performance.now()];
-      }
-      const lost: LostEvent[] = [];
-      const again = await recheck(open);
-      open = again.open;
-      lost.push(...again.lost);
-      let looked = 0;
-      for (let more = true; more && open.length < MAX_OPEN;) {
-        const page = await listUnfinished(deps.pool, deps.routes, { ...options, after, limit: RECONCILE_PAGE, since: null });
-        const found = await reconcilePage(deps, page.events, request);
-        const gone = new Set(found.map(({ id }) => id));
-        lost.push(...found);
-        open.push(...page.events.flatMap(({ id }) => (gone.has(id) ? [] : [id])));
-        looked += page.looked;
-        after = page.next ?? after;
-        more = page.looked === RECONCILE_PAGE;
-      }
-      return { looked, underWay: open.length, lost };
+    // One after the other: two that read the same pages would keep their events twice, and one would forget what the other had kept.
+    run() {
+      const run = last.then(look);
+      last = run.catch(() => undefined);
+      return run;
     },
   };
+
+  async function look(): Promise<ReconcilerReport> {
+    if (performance.now() - passSince > PASS_MS) {
+      [open, after, passSince] = [[], START_OF_TIME, performance.now()];
+    }
+    const lost: LostEvent[] = [];
+    const again = await recheck(open);
+    open = again.open;
+    lost.push(...again.lost);
+    let looked = 0;
+    for (let more = true; more && open.length < MAX_OPEN;) {
+      const page = await listUnfinished(deps.pool, deps.routes, { ...options, after, limit: RECONCILE_PAGE, since: null });
+      const found = await reconcilePage(deps, page.events, request);
+      const gone = new Set(found.map(({ id }) => id));
+      lost.push(...found);
+      open.push(...page.events.flatMap(({ id }) => (gone.has(id) ? [] : [id])));
+      looked += page.looked;
+      after = page.next ?? after;
+      more = page.looked === RECONCILE_PAGE;
+    }
+    return { looked, underWay: open.length, lost };
+  }
 
   async function recheck(ids: readonly string[]): Promise<{ open: string[]; lost: LostEvent[] }> {
     const result: { open: string[]; lost: LostEvent[] } = { open: [], lost: [] };

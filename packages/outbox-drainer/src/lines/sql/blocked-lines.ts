@@ -120,3 +120,36 @@ export async function countBlockedLines(db: Queryable): Promise<Record<BlockCaus
   for (const { cause, lines } of rows) counts[cause] = Math.min(lines, MAX_LINES_LOOKED_AT);
   return counts;
 }
+
+const DUE = `SELECT count(*) FILTER (WHERE e."scheduledAt" < clock_timestamp() - interval '60 seconds')::int AS "overdue",
+    COALESCE(extract(epoch FROM clock_timestamp() - min(e."scheduledAt")), 0)::float8 AS "oldestSeconds"
+  FROM "OutboxEvent" e WHERE e."status" = 'PENDING' AND e."scheduledAt" <= ${NOW}`;
+
+const lateSchema = z.object({
+  /** Events that have been due for more than a minute. */
+  overdue: z.number(),
+  /** How long the oldest one has been due; 0 when none is. */
+  oldestSeconds: z.number(),
+});
+
+export type LateEvents = z.output<typeof lateSchema>;
+
+/**
+ * What should have been taken by now: due events but for those behind a head that is parked, held or in backoff, which wait as they should. Of more than
+ * {@link MAX_LINES_LOOKED_AT} such lines the rest counts too. Reads every due event: for a sampler.
+ */
+export async function readLateEvents(db: Queryable): Promise<LateEvents> {
+  const { rows } = await db.query(
+    `${LINES}, waiting AS MATERIALIZED (
+       SELECT DISTINCT "tenantId", "recordKey" FROM lines WHERE "cause" IN ('parked', 'held', 'backoff')
+     )
+     ${DUE} AND NOT EXISTS (SELECT 1 FROM waiting w WHERE w."tenantId" = e."tenantId" AND w."recordKey" = e."recordKey")`,
+    [null],
+  );
+  return lateSchema.parse(rows[0]);
+}
+
+/** The same on a table without record keys, where nobody waits for anybody. */
+export async function readLateEventsWithoutLines(db: Queryable): Promise<LateEvents> {
+  return lateSchema.parse((await db.query(DUE)).rows[0]);
+}
