@@ -1,4 +1,4 @@
-import type { Queryable } from "@toolctrl/db/sql";
+import type { Database } from "@toolctrl/db/client";
 import type { ReceiptAuthority } from "@toolctrl/outbox-receiver/store";
 import type { ReceiptScope } from "@toolctrl/db/receipts";
 import type { QueueBackend } from "@toolctrl/queue/port";
@@ -6,14 +6,16 @@ import type { Alerts } from "@toolctrl/runtime/alerts";
 import type { Logger } from "@toolctrl/runtime/logger";
 import type { Metrics } from "@toolctrl/runtime/metrics";
 import type { KeyValueStore } from "@toolctrl/shared-store/key-value";
+import type { OutagePause } from "./outage-pause.ts";
 
 /** What every consumer of a process runs with. */
 export interface ConsumerContext {
   readonly backend: QueueBackend;
-  readonly pool: Queryable;
+  readonly pool: Database["pool"];
   readonly store: KeyValueStore;
   /** The receipts of this process, which share statements. */
   readonly receipts: (scope: ReceiptScope) => ReceiptAuthority;
+  readonly outagePause: OutagePause;
   /** First part of the idempotency keys. */
   readonly storePrefix: string;
   /** Life of a cached result, seconds, and of an unrenewed claim, ms. */

@@ -34,11 +34,8 @@ export async function deliver(consumer: Consumer, job: DeliveredJob, context: Co
     envelope = parseJob(job.data);
     return { ...(await deliverEnvelope(consumer, job, envelope, context)), envelope };
   } catch (error) {
-    return {
-      outcome: error instanceof NotDone ? error.outcome : outcomeOf(error, job),
-      duplicate: false,
-      envelope,
-    };
+    const outcome = error instanceof NotDone ? error.outcome : outcomeOf(error, job);
+    return { outcome: await context.outagePause(outcome), duplicate: false, envelope };
   }
 }
 

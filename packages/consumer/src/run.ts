@@ -5,6 +5,7 @@ import type { ConsumerContext } from "./context.ts";
 import type { Consumer } from "./define.ts";
 import { deliver, type DeliveryEnd } from "./deliver.ts";
 import { inDeliverySpan } from "./delivery-span.ts";
+import { createOutagePause } from "./outage-pause.ts";
 import { recordDeath } from "./record-death.ts";
 
 export interface RunningConsumers {
@@ -19,17 +20,23 @@ export interface RunningConsumers {
  * - `retry`, `snooze`, `cancel` and thrown errors release the claim; they are no results.
  * - in progress elsewhere: snoozed until that claim ends, no attempt used.
  * - store away: retried, never run without a claim.
+ * - database away: snoozed for about ten seconds, no attempt used.
  *
  * @throws TypeError when two consumers ask for the same queue: they would take each other's jobs.
  */
 export function startConsumers(
-  options: Omit<ConsumerContext, "storePrefix" | "receipts"> & {
+  options: Omit<ConsumerContext, "storePrefix" | "receipts" | "outagePause"> & {
     consumers: readonly Consumer[];
     storePrefix?: string;
   },
 ): RunningConsumers {
   const { consumers, ...rest } = options;
-  const context: ConsumerContext = { ...rest, storePrefix: options.storePrefix ?? "outbox", receipts: createGroupedReceipts(rest.pool) };
+  const context: ConsumerContext = {
+    ...rest,
+    storePrefix: options.storePrefix ?? "outbox",
+    receipts: createGroupedReceipts(rest.pool),
+    outagePause: createOutagePause(rest.pool),
+  };
   assertOneConsumerPerQueue(consumers);
   const workers = consumers.map((consumer) => startConsumer(consumer, context));
   return {

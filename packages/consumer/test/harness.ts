@@ -37,13 +37,11 @@ export interface Harness {
   receipts(eventId: string): Promise<Array<{ outcome: string; effectEpoch: number; result: unknown; detail: string | null }>>;
 }
 
-/** A database, a queue and a claim store of the test's own. */
+/** A queue and a claim store of the test's own, and a database unless one is given. */
 export async function createHarness(
-  options: { attempts?: number; backoffMs?: number; stalledCheckMs?: number; lockMs?: number } = {},
+  given: { attempts?: number; backoffMs?: number; stalledCheckMs?: number; lockMs?: number; database?: Database } = {},
 ): Promise<Harness> {
-  const { url } = await createTestDatabase();
-  const database = await createDatabase({ url, poolMax: 10, app: "test", wakeup: false });
-  onTestFinished(() => database.close());
+  const { database = await openDatabase(), ...options } = given;
   const namespace = createRedisNamespace();
   const backend = await createQueueBackend({
     kind: "redis",
@@ -93,6 +91,13 @@ export async function createHarness(
       return rows;
     },
   };
+}
+
+async function openDatabase(): Promise<Database> {
+  const { url } = await createTestDatabase();
+  const database = await createDatabase({ url, poolMax: 10, app: "test", wakeup: false });
+  onTestFinished(() => database.close());
+  return database;
 }
 
 async function addJob(backend: QueueBackend, data: JobEnvelope): Promise<void> {

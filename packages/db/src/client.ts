@@ -13,6 +13,8 @@ import { createWakeupSender } from "./wakeup-sender.ts";
 export { OutboxStatus, Prisma, PrismaClient } from "./generated/client.ts";
 export type { DatabaseLog } from "./log.ts";
 export { checkSession, type Session } from "./check-session.ts";
+export { isDatabaseAway } from "./is-database-away.ts";
+export { isServerAway } from "./is-server-away.ts";
 export { createPool, type BoundedPool } from "./pool.ts";
 export { transaction } from "./transaction.ts";
 export { violatedConstraint } from "./violated-constraint.ts";

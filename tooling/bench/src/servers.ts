@@ -20,7 +20,7 @@ export interface BenchServers {
 }
 
 const POSTGRES_SETTINGS = { shared_buffers: "512MB", max_wal_size: "8GB", checkpoint_timeout: "30min" };
-const REDIS_ARGS = ["--appendonly", "yes", "--appendfsync", "everysec", "--auto-aof-rewrite-percentage", "0"];
+export const REDIS_ARGS = ["--appendonly", "yes", "--appendfsync", "everysec", "--auto-aof-rewrite-percentage", "0"];
 const SHOWN_SETTINGS = ["server_version", "fsync", "synchronous_commit", "full_page_writes", ...Object.keys(POSTGRES_SETTINGS)];
 
 export async function startServers(): Promise<BenchServers> {

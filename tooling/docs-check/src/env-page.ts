@@ -15,7 +15,7 @@ const SHARED: ReadonlyArray<{ readonly title: string; readonly shape: z.ZodRawSh
 /** What the tables cannot say, by source. */
 const NOTES: Readonly<Record<string, string>> = {
   "apps/cli/src/env.ts":
-    "Only `outbox stats`, `outbox trace`, `outbox reconcile` and `outbox gate` look into the queue; give them the values the workers have. Of the workers' settings `outbox gate` reads those that make up the retry horizon, with the same defaults: where the workers have others, it needs them too. The other commands need the database alone.",
+    "Only `doctor`, `outbox stats`, `outbox trace`, `outbox probe`, `outbox reconcile` and `outbox gate` look into the queue; give them the values the workers have. Of the workers' settings `doctor` and `outbox gate` read those that make up the retry horizon, and `doctor` the age at which events are deleted, with the same defaults: where the workers have others, they need them too. The other commands need the database alone.",
   "apps/worker-mail/src/env.ts":
     "This app never drains. Of the drainer's settings it uses those that make up the retry horizon, and registers its vote.",
   "tooling/dev-stack/src/env.ts": "The workers inherit everything else, `OUTBOX_DISPATCH_BATCH_SIZE` for example.",

@@ -1,5 +1,6 @@
 import { describeEnv } from "@toolctrl/runtime/env";
 import { expect, test } from "vitest";
+import { renderCliPage } from "../src/cli-page.ts";
 import { renderConsumerMapPage } from "../src/consumer-map-page.ts";
 import { renderEnvPage } from "../src/env-page.ts";
 import { listProgramEnvs } from "../src/env-schemas.ts";
@@ -16,6 +17,10 @@ test("docs/reference/consumer-map.md is what the consumer map says", async () =>
 
 test("docs/reference/env.md is what the schemas of all programs say", async () => {
   await expect(await renderEnvPage()).toMatchFileSnapshot("../../../docs/reference/env.md");
+});
+
+test("docs/reference/cli-commands.md is what the commands say of themselves", async () => {
+  await expect(await renderCliPage()).toMatchFileSnapshot("../../../docs/reference/cli-commands.md");
 });
 
 test("every variable of every program says what it is for and what it accepts", async () => {

@@ -1,12 +1,11 @@
-import { join } from "node:path";
-import { pathToFileURL } from "node:url";
 import { ERROR_CODES } from "@toolctrl/foundation/errors";
 import { describeEnv } from "@toolctrl/runtime/env";
 import { METRICS } from "@toolctrl/runtime/metrics";
 import { describe, expect, test } from "vitest";
+import { loadCli, type CliCommand } from "../src/cli-page.ts";
 import { renderEnvPage } from "../src/env-page.ts";
 import { listProgramEnvs } from "../src/env-schemas.ts";
-import { listDocuments, listFiles, readText, ROOT } from "../src/repository.ts";
+import { listDocuments, listFiles, readText } from "../src/repository.ts";
 
 const glossary = readText("docs/reference/glossary.md");
 const documents = listDocuments().map((path) => ({ path, text: readText(path) }));
@@ -17,17 +16,9 @@ function rowsOf(section: string): Array<[string, string]> {
     .filter(([word]) => !/^(?:word|instead of|---)$/.test(word));
 }
 
-interface HelpCommand {
-  readonly commands: readonly HelpCommand[];
-  helpInformation(): string;
-}
-
 async function helpOfCli(): Promise<string[]> {
-  const { createProgram } = (await import(pathToFileURL(join(ROOT, "apps/cli/src/program.ts")).href)) as {
-    createProgram(io: object, onExit: () => void): HelpCommand;
-  };
-  const helpOf = (command: HelpCommand): string[] => [command.helpInformation(), ...command.commands.flatMap(helpOf)];
-  return helpOf(createProgram({ out: process.stdout, err: process.stderr }, () => undefined));
+  const helpOf = (command: CliCommand): string[] => [command.helpInformation(), ...command.commands.flatMap(helpOf)];
+  return helpOf(await loadCli());
 }
 
 describe("one vocabulary", () => {

@@ -6,7 +6,7 @@ import type { Registrar } from "../command.ts";
 import { readCliDoctorEnv, type CliDoctorEnv } from "../env.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { Io } from "../io.ts";
-import { parseDurationMs } from "../options/parse-options.ts";
+import { durationOption } from "../options/parse-options.ts";
 import { count } from "../output/format-values.ts";
 import { paint, table } from "../output/table.ts";
 import { writeResult } from "../output/write-result.ts";
@@ -34,7 +34,7 @@ export function registerDoctor(parent: Command, registrar: Registrar): void {
     .description(
       "one page of checks, each with what to do: database, queue's server, clocks, settings, drainers, consumers, retention, receipts",
     )
-    .option("--max-transaction <duration>", "how long a transaction of the database may be open", parseDurationMs, 300_000)
+    .addOption(durationOption("--max-transaction <duration>", "how long a transaction of the database may be open", "5m"))
     .addHelpText("after", AFTER_HELP);
   registrar.handle<DoctorOptions>(command, async ({ io, json, options }) => {
     const checks = await examine(io, options);

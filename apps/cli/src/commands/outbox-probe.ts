@@ -13,7 +13,7 @@ import { EXIT } from "../exit-codes.ts";
 import { hintDrainers } from "../hint-drainers.ts";
 import type { Io } from "../io.ts";
 import { osUser } from "../options/action-options.ts";
-import { parseDurationMs, textOption } from "../options/parse-options.ts";
+import { durationOption, textOption } from "../options/parse-options.ts";
 import { count } from "../output/format-values.ts";
 import { paint, table } from "../output/table.ts";
 import { writeResult } from "../output/write-result.ts";
@@ -53,7 +53,7 @@ export function registerOutboxProbe(parent: Command, registrar: Registrar, parts
     .command("probe")
     .description("publish an event without an effect for each route, and wait until it is handed off and its consumers have receipts")
     .option("--route <prefix>", "only this route, by its prefix; may be given several times", collectRoutes)
-    .option("--timeout <duration>", "how long to wait for all of them", parseDurationMs, 30_000)
+    .addOption(durationOption("--timeout <duration>", "how long to wait for all of them", "30s"))
     .addHelpText("after", AFTER_HELP);
   registrar.handle<ProbeOptions>(command, ({ io, json, options }) => {
     const rules = rulesOf(options);

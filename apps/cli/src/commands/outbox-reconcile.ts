@@ -10,7 +10,7 @@ import { EXIT, type ExitCode } from "../exit-codes.ts";
 import { hintDrainers } from "../hint-drainers.ts";
 import type { Io } from "../io.ts";
 import { addAuditOptions, type AuditOptions } from "../options/action-options.ts";
-import { momentOf, parseDurationMs, parseTime, type TimeOption } from "../options/parse-options.ts";
+import { durationOption, momentOf, parseTime, type TimeOption } from "../options/parse-options.ts";
 import { count, formatTime } from "../output/format-values.ts";
 import { table } from "../output/table.ts";
 import { writeResult } from "../output/write-result.ts";
@@ -42,7 +42,7 @@ export function registerOutboxReconcile(parent: Command, registrar: Registrar): 
     )
     .option("--apply", "requeue what is found; consumers that have a receipt stay suppressed")
     .option("--since <time>", "only events handed off since then: ISO 8601 with zone, a date (UTC), or how long ago (2h)", parseTime)
-    .option("--older-than <duration>", "only events handed off at least so long ago", parseDurationMs, 10_000)
+    .addOption(durationOption("--older-than <duration>", "only events handed off at least so long ago", "10s"))
     .addHelpText("after", AFTER_HELP);
   registrar.handle<ReconcileCommandOptions>(addAuditOptions(command), (invocation) =>
     withQueue(invocation.io, (database, backend) => reconcile(database.pool, backend, invocation)),

@@ -9,7 +9,7 @@ import type { Invocation, Registrar } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import type { Io } from "../io.ts";
 import { addFilterOptions, resolveFilter, type FilterOptions } from "../options/filter-options.ts";
-import { parseDurationMs } from "../options/parse-options.ts";
+import { durationOption } from "../options/parse-options.ts";
 import { formatStatus, formatTime, shorten } from "../output/format-values.ts";
 import { withDatabase } from "../resources.ts";
 
@@ -34,7 +34,7 @@ Examples:
 /** `outbox tail`: the changes of events as they happen. */
 export function registerOutboxTail(parent: Command, registrar: Registrar): void {
   const command = addFilterOptions(parent.command("tail").description("the changes of the events that match, as they happen, until Ctrl-C"))
-    .option("--interval <duration>", "the pause between two looks", parseDurationMs, 500)
+    .addOption(durationOption("--interval <duration>", "the pause between two looks", "500ms"))
     .addHelpText("after", AFTER_HELP);
   registrar.handle<TailOptions>(command, async (invocation) => {
     const interrupt = watchInterrupt();

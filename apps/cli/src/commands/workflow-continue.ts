@@ -4,8 +4,8 @@ import type { Command } from "commander";
 import type { Registrar } from "../command.ts";
 import { EXIT } from "../exit-codes.ts";
 import { hintDrainers } from "../hint-drainers.ts";
-import { osUser } from "../options/action-options.ts";
-import { parseJsonObject, tenantOption, textOption } from "../options/parse-options.ts";
+import { personOption } from "../options/action-options.ts";
+import { parseJsonObject, tenantOption } from "../options/parse-options.ts";
 import { writeResult } from "../output/write-result.ts";
 import { withDatabase } from "../resources.ts";
 import { showCommand } from "../workflows/commands-to-run.ts";
@@ -26,7 +26,7 @@ export function registerWorkflowContinue(parent: Command, registrar: Registrar):
       .argument("<inputId>", "id of the question, as `workflow show` names it"),
   )
     .requiredOption("--value <json>", "the answer, a JSON object with the question's fields", parseJsonObject)
-    .option("--by <name>", "who answers", textOption(200), osUser());
+    .addOption(personOption("--by <name>", "who answers"));
   registrar.handle<ContinueOptions>(command, async ({ io, json, args, options }) => {
     const inputId = idOf("question", args[0]);
     return withDatabase(io, async ({ pool }) => {

@@ -1,5 +1,5 @@
 import { userInfo } from "node:os";
-import type { Command } from "commander";
+import { Option, type Command } from "commander";
 import { integerOption, textOption } from "./parse-options.ts";
 
 export interface AuditOptions {
@@ -31,8 +31,13 @@ export function addActionOptions(command: Command): Command {
 /** Adds the options that fill the audit row. */
 export function addAuditOptions(command: Command): Command {
   return command
-    .option("--actor <name>", "who does it, for the audit row", textOption(200), osUser())
+    .addOption(personOption("--actor <name>", "who does it, for the audit row"))
     .option("--reason <text>", "why, for the audit row", textOption(2000));
+}
+
+/** An option that names a person; without it the user of the operating system is meant. */
+export function personOption(flags: string, description: string): Option {
+  return new Option(flags, description).argParser(textOption(200)).default(osUser(), "the user of the operating system");
 }
 
 /** The user of the operating system: who acts, unless said otherwise. */

@@ -1,6 +1,6 @@
 import { describeError } from "@toolctrl/foundation/errors";
 import { encodeStrictJson, type JsonObject } from "@toolctrl/foundation/json";
-import { InvalidArgumentError, type Command } from "commander";
+import { InvalidArgumentError, Option, type Command } from "commander";
 import { OUTBOX_STATUSES, type OutboxStatus } from "@toolctrl/outbox-drainer/actions";
 
 const UNITS_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
@@ -11,6 +11,11 @@ export function parseDurationMs(text: string): number {
   const unit = match?.[2] as keyof typeof UNITS_MS | undefined;
   if (match === null || unit === undefined) throw new InvalidArgumentError("expected a duration such as 500ms, 30s, 5m, 2h or 1d.");
   return Number(match[1]) * UNITS_MS[unit];
+}
+
+/** An option that takes a duration, and says its default as somebody would write it. */
+export function durationOption(flags: string, description: string, fallback: string): Option {
+  return new Option(flags, description).argParser(parseDurationMs).default(parseDurationMs(fallback), fallback);
 }
 
 /** What --from and --to take: a moment, or how long ago (`2h`). The database's clock says what "ago" means. */

@@ -1,7 +1,7 @@
+import { isDatabaseAway } from "@toolctrl/db/client";
 import { CodedError, isCodedError } from "@toolctrl/foundation/errors";
 import { MAX_BODY_BYTES } from "./limits.ts";
 import { ERROR_STATUS } from "./error-status.ts";
-import { isDatabaseAway } from "./is-database-away.ts";
 
 /** What a caller is told of an error. */
 export interface ApiError {

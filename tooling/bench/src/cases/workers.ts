@@ -1,12 +1,14 @@
 import { createQueueBackend } from "@toolctrl/queue/backend";
 import type { QueueBackend } from "@toolctrl/queue/port";
+import { askRedis } from "@toolctrl/testkit/ask-redis";
+import { startRedisCluster } from "@toolctrl/testkit/redis-cluster";
 import { waitFor } from "@toolctrl/testkit/wait";
 import { ATTEMPTS, BACKOFF_MS, BULK_SIZE } from "../bull-settings.ts";
 import { chunksOf } from "../chunks.ts";
 import type { BenchCase, Side } from "../measure.ts";
 import { notificationJobs } from "../notification-jobs.ts";
 import type { Telemetry } from "../quiet.ts";
-import type { BenchServers } from "../servers.ts";
+import { REDIS_ARGS, type BenchServers } from "../servers.ts";
 import { startWorkerProcesses, type WorkerProcesses } from "../worker-processes.ts";
 
 const PREFIX = "{bench}";
@@ -15,9 +17,12 @@ const TIMEOUT_MS = 300_000;
 
 type WorkerCount = 2 | 4;
 
-/** Jobs that several processes of worker-general take from one queue, with claim, notification and receipt; and the same with one process. */
+/** Jobs that several processes of worker-general take from one queue on a Redis Cluster, with claim, notification and receipt; and the same with one process. */
 export function workersCase(processes: WorkerCount) {
-  return async (servers: BenchServers, operations: number, telemetry: Telemetry): Promise<BenchCase> => {
+  return async (single: BenchServers, operations: number, telemetry: Telemetry): Promise<BenchCase> => {
+    const cluster = await startRedisCluster({ args: REDIS_ARGS });
+    const emptyRedis = async (): Promise<void> => void (await Promise.all(cluster.nodes.map(({ url }) => askRedis(url, "FLUSHALL"))));
+    const servers = { ...single, redisUrl: cluster.url, emptyRedis };
     const backend = await createQueueBackend({
       kind: "redis",
       redisUrl: servers.redisUrl,
@@ -32,10 +37,13 @@ export function workersCase(processes: WorkerCount) {
       unit: "jobs",
       operations,
       target: 1,
-      settings: { queue: "outbox.notification", store: "redis", drainers: 0 },
+      settings: { queue: "outbox.notification", store: "redis", masters: cluster.nodes.length, drainers: 0 },
       baseline: processesSide(servers, backend, 1, operations),
       product: processesSide(servers, backend, processes, operations),
-      close: () => backend.close(5000),
+      async close() {
+        await backend.close(5000);
+        await cluster.close();
+      },
     };
   };
 }
