@@ -19,8 +19,10 @@ const CASES: Record<RatioName, { readonly make: MakeCase; readonly operations: n
   consume: { make: consumeCase, operations: 20_000, quickOperations: 200 },
   claim: { make: claimCase, operations: 2_000, quickOperations: 20 },
   steps: { make: stepsCase, operations: 4_000, quickOperations: 40 },
-  "workers-2": { make: workersCase(2), operations: 6_000, quickOperations: 40 },
-  "workers-4": { make: workersCase(4), operations: 6_000, quickOperations: 40 },
+  "workers-2": { make: workersCase({ work: "workers", processes: 2, target: 1 }), operations: 6_000, quickOperations: 40 },
+  "workers-4": { make: workersCase({ work: "workers", processes: 4, target: 1 }), operations: 6_000, quickOperations: 40 },
+  "mails-2": { make: workersCase({ work: "mails", processes: 2, target: 1.8 }), operations: 800, quickOperations: 40 },
+  "mails-4": { make: workersCase({ work: "mails", processes: 4, target: 3 }), operations: 800, quickOperations: 40 },
 };
 
 /** Starts the servers, measures one case after the other, and stops everything. */

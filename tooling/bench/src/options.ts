@@ -1,6 +1,17 @@
 import { parseArgs } from "node:util";
 
-export const CASE_NAMES = ["publish", "hand-off", "consume", "claim", "steps", "workers-2", "workers-4", "claim-plans"] as const;
+export const CASE_NAMES = [
+  "publish",
+  "hand-off",
+  "consume",
+  "claim",
+  "steps",
+  "workers-2",
+  "workers-4",
+  "mails-2",
+  "mails-4",
+  "claim-plans",
+] as const;
 export type CaseName = (typeof CASE_NAMES)[number];
 /** Those that compare two programs; `claim-plans` measures one statement on growing tables. */
 export type RatioName = Exclude<CaseName, "claim-plans">;
@@ -16,7 +27,7 @@ export interface BenchOptions {
   readonly out: string | undefined;
 }
 
-export const USAGE = `pnpm bench [--quick] [--rounds 3] [--only publish,hand-off,consume,claim,steps,workers-2,workers-4,claim-plans] [--json] [--out FILE]
+export const USAGE = `pnpm bench [--quick] [--rounds 3] [--only publish,hand-off,consume,claim,steps,workers-2,workers-4,mails-2,mails-4,claim-plans] [--json] [--out FILE]
 
   --quick    small counts and one round: shows that the bench works, says nothing about speed
   --rounds   measured rounds; both sides run once in each, after one unmeasured warm-up

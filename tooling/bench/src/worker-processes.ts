@@ -3,22 +3,20 @@ import { spawnNode, type ChildHandle } from "@toolctrl/testkit/process";
 import { waitFor } from "@toolctrl/testkit/wait";
 import type { BenchServers } from "./servers.ts";
 
-/** Processes of worker-general on the bench's servers, as an installation runs them. */
+/** Processes of an app on the bench's servers, as an installation runs them. */
 export interface WorkerProcesses {
   /** CPU that they have used so far, µs. */
   cpuMicros(): Promise<number>;
   close(): Promise<void>;
 }
 
-// Nothing may import an app; it is started by its path.
-const MAIN = new URL("../../../apps/worker-general/src/main.ts", import.meta.url);
+export type AppName = "worker-general" | "worker-mail";
 
 export async function startWorkerProcesses(
   servers: BenchServers,
-  count: number,
-  settings: Readonly<Record<string, string>>,
+  { app, count, settings }: { readonly app: AppName; readonly count: number; readonly settings: Readonly<Record<string, string>> },
 ): Promise<WorkerProcesses> {
-  const workers = await Promise.all(Array.from({ length: count }, () => startOne(servers, settings)));
+  const workers = await Promise.all(Array.from({ length: count }, () => startOne(servers, app, settings)));
   return {
     async cpuMicros() {
       const each = await Promise.all(workers.map(({ url }) => cpuOf(url)));
@@ -31,7 +29,11 @@ export async function startWorkerProcesses(
   };
 }
 
-async function startOne(servers: BenchServers, settings: Readonly<Record<string, string>>): Promise<{ child: ChildHandle; url: string }> {
+async function startOne(
+  servers: BenchServers,
+  app: AppName,
+  settings: Readonly<Record<string, string>>,
+): Promise<{ child: ChildHandle; url: string }> {
   const port = await findFreePort();
   const url = `http://127.0.0.1:${port}`;
   const env = {
@@ -39,13 +41,13 @@ async function startOne(servers: BenchServers, settings: Readonly<Record<string,
     QUEUE_BACKEND: "redis",
     REDIS_URL: servers.redisUrl,
     QUEUE_PREFIX: "{bench}",
-    OUTBOX_DISPATCHER_ENABLED: "true",
     OUTBOX_PULL_WORKER: "false",
     HEALTH_PORT: String(port),
     LOG_LEVEL: "warn",
     ...settings,
   };
-  const child = spawnNode(MAIN, { env });
+  // Nothing may import an app; it is started by its path.
+  const child = spawnNode(new URL(`../../../apps/${app}/src/main.ts`, import.meta.url), { env });
   const ready = async (): Promise<boolean> => (await fetch(`${url}/readyz`).catch(() => null))?.ok === true;
   await waitFor(ready, { what: "a worker to be ready", timeoutMs: 60_000 });
   return { child, url };

@@ -2,6 +2,7 @@ import { once } from "node:events";
 import { connect, createServer, type AddressInfo, type Socket } from "node:net";
 import type { Readable } from "node:stream";
 import { text } from "node:stream/consumers";
+import { setTimeout as delay } from "node:timers/promises";
 import { SMTPServer, type SMTPServerEnvelope, type SMTPServerOptions } from "smtp-server";
 import { dripTo } from "./drip.ts";
 import { track } from "./tracked.ts";
@@ -16,6 +17,8 @@ export type SmtpBehaviour =
   | { kind: "reject-message"; code: number }
   /** Takes the message and keeps it, but its reply never comes: the connection hangs (the default), or is dropped. */
   | { kind: "swallow"; connection?: "hang" | "drop" }
+  /** Takes the message, and replies after so long. */
+  | { kind: "slow"; ms: number }
   /** Replies one byte at a time. */
   | { kind: "drip"; pauseMs: number }
   /** Ends the connection at this point; the message is not kept. */
@@ -159,6 +162,7 @@ async function keepMail(
   if (raw === null) return;
   if (behaviour.kind === "reject-message") return session.reply(refusal(behaviour.code));
   state.mails.push({ from, to, raw, ...readHeaders(raw) });
+  if (behaviour.kind === "slow") await delay(behaviour.ms);
   if (behaviour.kind !== "swallow") return session.reply();
   if (behaviour.connection === "drop") session.drop();
 }

@@ -67,6 +67,15 @@ test("a swallowed reply leaves the mail kept and the client without an answer", 
   expect(peer.mails).toHaveLength(1);
 });
 
+test("a slow reply comes after the mail was kept", async () => {
+  const peer = await startSmtpPeer({ behaviour: { kind: "slow", ms: 200 } });
+  let replied = false;
+  const sending = sendMail(peer, ["b@example.com"]).finally(() => (replied = true));
+  await peer.nextMail();
+  expect(replied).toBe(false);
+  expect((await sending).at(-1)).toBe(250);
+});
+
 test.each(["rcpt", "data"] as const)("a connection dropped at %s leaves no mail", async (at) => {
   const peer = await startSmtpPeer({ behaviour: { kind: "drop", at } });
   expect((await sendMail(peer, ["b@example.com"])).at(-1)).toBe(null);

@@ -9,7 +9,7 @@ import { Redis } from "ioredis";
 import { ATTEMPTS, BACKOFF_MS, BULK_SIZE, JOB_OPTIONS, QUEUE_STREAMS, WORKER_RETENTION } from "../bull-settings.ts";
 import { chunksOf } from "../chunks.ts";
 import type { BenchCase, Side } from "../measure.ts";
-import { notificationJobs } from "../notification-jobs.ts";
+import { notificationJobs } from "../jobs.ts";
 import type { Telemetry } from "../quiet.ts";
 import type { BenchServers } from "../servers.ts";
 

@@ -18,9 +18,10 @@ const TIMEOUT_MS = 300_000;
 /** Runs that two processes take from the outbox and the queue, step by step; and the same with very many finished runs in the tables. */
 export async function stepsCase(servers: BenchServers, operations: number): Promise<BenchCase> {
   const workflowId = await addWorkflow(servers);
-  const workers = await startWorkerProcesses(servers, PROCESSES, {
-    WORKFLOW_CONCURRENCY: String(CONCURRENCY),
-    OUTBOX_DISPATCH_INTERVAL_MS: "250",
+  const workers = await startWorkerProcesses(servers, {
+    app: "worker-general",
+    count: PROCESSES,
+    settings: { OUTBOX_DISPATCHER_ENABLED: "true", WORKFLOW_CONCURRENCY: String(CONCURRENCY), OUTBOX_DISPATCH_INTERVAL_MS: "250" },
   });
   const runs = Math.ceil(operations / NODES.length);
   return {
