@@ -1,5 +1,4 @@
 import { randomUUID } from "node:crypto";
-import { createQueueBackend } from "@toolctrl/queue/backend";
 import { jobIdFor } from "@toolctrl/queue/job-id";
 import { createLogger } from "@toolctrl/runtime/logger";
 import { createMetrics } from "@toolctrl/runtime/metrics";
@@ -7,21 +6,14 @@ import { waitFor } from "@toolctrl/testkit/wait";
 import { expect, onTestFinished, test } from "vitest";
 import { readEnv } from "../src/env.ts";
 import { MAINTENANCE_QUEUE, startMaintenance } from "../src/start-maintenance.ts";
-import { openInstallation } from "./support.ts";
+import { openBackendOf, openInstallation } from "./support.ts";
 
 const log = createLogger({ app: "test", level: "silent" });
 
 test("a look for lost jobs tells how many events are on their way, and counts those that it sent out again", async () => {
-  const { database, env } = await openInstallation();
-  const backend = await createQueueBackend({
-    kind: "redis",
-    redisUrl: env["REDIS_URL"],
-    prefix: env["QUEUE_PREFIX"] ?? "",
-    attempts: 1,
-    backoffMs: 1,
-    log,
-  });
-  onTestFinished(() => backend.close(500));
+  const installation = await openInstallation();
+  const { database, env } = installation;
+  const backend = await openBackendOf(installation);
   const ids = Array.from({ length: 5 }, () => randomUUID());
   await database.pool.query(
     `INSERT INTO "OutboxEvent" ("id", "tenantId", "eventType", "payload", "status", "blocksLine", "processedAt")

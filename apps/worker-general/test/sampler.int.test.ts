@@ -1,12 +1,11 @@
 import { randomUUID } from "node:crypto";
 import type { Database } from "@toolctrl/db/client";
-import { createQueueBackend } from "@toolctrl/queue/backend";
 import type { QueueBackend } from "@toolctrl/queue/port";
 import { createLogger } from "@toolctrl/runtime/logger";
 import { createMetrics } from "@toolctrl/runtime/metrics";
-import { expect, onTestFinished, test } from "vitest";
+import { expect, test } from "vitest";
 import { createSampler } from "../src/create-sampler.ts";
-import { openInstallation } from "./support.ts";
+import { openBackendOf, openInstallation } from "./support.ts";
 import { addWorkflow, chainOf } from "./workflows.ts";
 
 const NOTE = { id: "note", block: "rowCreate" as const, config: { table: "note", data: {} } };
@@ -20,16 +19,9 @@ interface Bench {
 }
 
 async function openBench(): Promise<Bench> {
-  const { database, env } = await openInstallation();
-  const backend = await createQueueBackend({
-    kind: "redis",
-    redisUrl: env["REDIS_URL"],
-    prefix: env["QUEUE_PREFIX"] ?? "",
-    attempts: 1,
-    backoffMs: 1,
-    log,
-  });
-  onTestFinished(() => backend.close(500));
+  const installation = await openInstallation();
+  const { database } = installation;
+  const backend = await openBackendOf(installation);
   const metrics = createMetrics({ processMetrics: false });
   const take = createSampler({ database, backend, metrics, log });
   return {

@@ -1,4 +1,7 @@
 import { createDatabase, type Database } from "@toolctrl/db/client";
+import { createQueueBackend } from "@toolctrl/queue/backend";
+import type { QueueBackend } from "@toolctrl/queue/port";
+import { createLogger } from "@toolctrl/runtime/logger";
 import { spawnNode, type ChildHandle } from "@toolctrl/testkit/process";
 import { createRedisNamespace } from "@toolctrl/testkit/redis-server";
 import { createTestDatabase } from "@toolctrl/testkit/template-db";
@@ -28,6 +31,14 @@ export async function openInstallation(kind: "redis" | "postgres" = "redis"): Pr
       LOG_LEVEL: "info",
     },
   };
+}
+
+/** The queue of an installation on Redis, as one of its processes has it. */
+export async function openBackendOf({ env }: Installation): Promise<QueueBackend> {
+  const where = { kind: "redis", redisUrl: env["REDIS_URL"], prefix: env["QUEUE_PREFIX"] ?? "" } as const;
+  const backend = await createQueueBackend({ ...where, attempts: 1, backoffMs: 1, log: createLogger({ app: "test", level: "silent" }) });
+  onTestFinished(() => backend.close(500));
+  return backend;
 }
 
 /** Starts worker-general as a process of its own and waits until it serves. */

@@ -8,7 +8,10 @@ const ANSWER_MS = 2000;
  * connections that are broken, while the server is well. Never rejects; ends within about four seconds.
  */
 export async function isServerAway(pool: pg.Pool): Promise<boolean> {
-  const client = new pg.Client({ ...pool.options, connectionTimeoutMillis: ANSWER_MS, query_timeout: ANSWER_MS });
+  // A pool hides its password from those who print or copy it.
+  const { options } = pool;
+  const secret = options.password === undefined ? {} : { password: options.password };
+  const client = new pg.Client({ ...options, ...secret, connectionTimeoutMillis: ANSWER_MS, query_timeout: ANSWER_MS });
   // Told by the request that fails, too.
   client.on("error", () => undefined);
   try {
@@ -18,6 +21,7 @@ export async function isServerAway(pool: pg.Pool): Promise<boolean> {
   } catch (error) {
     return isDatabaseAway(error) || /timeout/i.test(String(error));
   } finally {
-    await client.end().catch(() => undefined);
+    // Not waited for: a server that has just gone silent says no goodbye.
+    void client.end().catch(() => undefined);
   }
 }
