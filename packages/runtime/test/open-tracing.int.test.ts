@@ -1,7 +1,9 @@
-import { failSpan, inSpan, startSpan, traceContextOf } from "@toolctrl/tracing/spans";
+import { activeTraceContext, failSpan, inSpan, startSpan, traceContextOf } from "@toolctrl/tracing/spans";
 import { CodedError } from "@toolctrl/foundation/errors";
 import { afterEach, expect, test } from "vitest";
 import { context, propagation, trace } from "@opentelemetry/api";
+import { AsyncLocalStorageContextManager } from "@opentelemetry/context-async-hooks";
+import { W3CTraceContextPropagator } from "@opentelemetry/core";
 import { createLogger } from "../src/logger.ts";
 import { openTracing } from "../src/open-tracing.ts";
 import { startHttpPeer } from "./peers.ts";
@@ -64,4 +66,11 @@ test("without a collector nothing is traced", async () => {
   const tracing = await open(undefined, "1");
   expect(traceContextOf(startSpan("work", {}))).toEqual({});
   await tracing.close(1);
+});
+
+test("a process that only hands traces on, without a tracer of its own, still does so through a span", async () => {
+  context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable());
+  propagation.setGlobalPropagator(new W3CTraceContextPropagator());
+  const parent = { traceparent: "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01" };
+  expect(await inSpan("work", { parent }, async () => activeTraceContext())).toMatchObject(parent);
 });

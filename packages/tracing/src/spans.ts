@@ -56,10 +56,11 @@ export function inSpan<T>(name: string, options: SpanOptions, run: (span: Span) 
 }
 
 /**
- * Whether anybody has set a tracer up. The API does nothing else, but its way through parents, links and contexts took a seventh of a delivery. A provider
- * that is not the API's own stand-in, or is that of another copy of the API, counts as one.
+ * Whether anybody has set a tracer up, or hands traces on without one. The API does nothing else, but its way through parents, links and contexts took a
+ * seventh of a delivery. A provider that is not the API's own stand-in, or is that of another copy of the API, counts as one.
  */
 function isTraced(): boolean {
+  if (propagation.fields().length > 0) return true;
   const provider = trace.getTracerProvider();
   return !(provider instanceof ProxyTracerProvider) || provider.getDelegateTracer(TRACER) !== undefined;
 }
