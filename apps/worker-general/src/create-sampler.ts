@@ -7,8 +7,7 @@ import {
   countBlockedLines,
   countHeld,
   createReceiptLag,
-  readBacklog,
-  readLateEvents,
+  readDueEvents,
   readOldestSnapshot,
   type ReadReceiptLag,
 } from "@toolctrl/outbox-drainer/stats";
@@ -46,8 +45,7 @@ export function createSampler(deps: SamplerDeps): () => Promise<void> {
 }
 
 async function sampleBacklog({ database, metrics }: SamplerDeps): Promise<void> {
-  const { due } = await readBacklog(database.pool);
-  const { overdue, oldestSeconds } = await readLateEvents(database.pool);
+  const { due, overdue, oldestSeconds } = await readDueEvents(database.pool);
   metrics.set("outbox_backlog", due);
   metrics.set("outbox_overdue_events", overdue);
   metrics.set("outbox_oldest_pending_seconds", oldestSeconds);

@@ -1,7 +1,7 @@
 import type { Queryable } from "@toolctrl/db/sql";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { countBlockedLines } from "../../src/lines/count-blocked-lines.ts";
-import { readLateEvents } from "../../src/lines/late-events.ts";
+import { readDueEvents } from "../../src/lines/due-events.ts";
 import { listBlockedLines } from "../../src/lines/list-blocked-lines.ts";
 import { openDatabase } from "../support.ts";
 import { seedLine } from "./seed-line.ts";
@@ -81,7 +81,7 @@ describe("blocked lines", () => {
     expect(await listBlockedLines(pool, EVERY)).toEqual({ mode: "batch", keyed: false, lines: [], partial: false });
     expect(await countBlockedLines(pool)).toEqual({ parked: 0, held: 0, backoff: 0, "in-flight": 0 });
     await seedLine(pool, "x", ["parked", "due"]);
-    expect(await readLateEvents(pool)).toMatchObject({ overdue: 1 });
+    expect(await readDueEvents(pool)).toMatchObject({ due: 1, overdue: 1 });
   });
 });
 
@@ -99,11 +99,12 @@ describe("late events", () => {
   test("are due ones, but for those behind a head that is parked, held or in backoff: one parked record hides no other that nobody takes", async () => {
     const { pool } = await openDatabase();
     for (const state of ["parked", "held", "backoff"] as const) await seedLine(pool, state, [state, "due", "due"]);
-    expect(await readLateEvents(pool)).toEqual({ overdue: 0, oldestSeconds: 0 });
+    expect(await readDueEvents(pool)).toEqual({ due: 6, overdue: 0, oldestSeconds: 0 });
     await seedLine(pool, "parked", ["parked", "due"], { tenantId: "globex" });
     await seedLine(pool, "flying", ["in-flight", "due"]);
     await seedLine(pool, "due", ["due", "due"]);
-    const { overdue, oldestSeconds } = await readLateEvents(pool);
+    const { due, overdue, oldestSeconds } = await readDueEvents(pool);
+    expect(due).toBe(10);
     expect(overdue).toBe(3);
     expect(oldestSeconds).toBeGreaterThanOrEqual(60);
   });

@@ -121,35 +121,40 @@ export async function countBlockedLines(db: Queryable): Promise<Record<BlockCaus
   return counts;
 }
 
-const DUE = `SELECT count(*) FILTER (WHERE e."scheduledAt" < clock_timestamp() - interval '60 seconds')::int AS "overdue",
-    COALESCE(extract(epoch FROM clock_timestamp() - min(e."scheduledAt")), 0)::float8 AS "oldestSeconds"
-  FROM "OutboxEvent" e WHERE e."status" = 'PENDING' AND e."scheduledAt" <= ${NOW}`;
-
-const lateSchema = z.object({
-  /** Events that have been due for more than a minute. */
+const dueSchema = z.object({
+  due: z.number(),
+  /** Those that should have been taken: due for more than a minute, and not behind a head that is parked, held or in backoff. */
   overdue: z.number(),
-  /** How long the oldest one has been due; 0 when none is. */
+  /** How long the oldest one has been due that is behind no such head; 0 when none is. */
   oldestSeconds: z.number(),
 });
 
-export type LateEvents = z.output<typeof lateSchema>;
+export type DueEvents = z.output<typeof dueSchema>;
+
+/** The question about due events, of which those for which `free` is true wait for nobody who is blocked. */
+function askDue({ join, free }: { readonly join: string; readonly free: string }): string {
+  return `SELECT count(*)::int AS "due",
+      count(*) FILTER (WHERE ${free} AND e."scheduledAt" < clock_timestamp() - interval '60 seconds')::int AS "overdue",
+      COALESCE(extract(epoch FROM clock_timestamp() - min(e."scheduledAt") FILTER (WHERE ${free})), 0)::float8 AS "oldestSeconds"
+    FROM "OutboxEvent" e ${join} WHERE e."status" = 'PENDING' AND e."scheduledAt" <= ${NOW}`;
+}
+
+const WAITING = `SELECT DISTINCT "tenantId", "recordKey" FROM lines WHERE "cause" IN ('parked', 'held', 'backoff')`;
+const ASK_WITH_LINES = askDue({
+  join: `LEFT JOIN waiting w ON w."tenantId" = e."tenantId" AND w."recordKey" = e."recordKey"`,
+  free: `w."tenantId" IS NULL`,
+});
 
 /**
- * What should have been taken by now: due events but for those behind a head that is parked, held or in backoff, which wait as they should. Of more than
- * {@link MAX_LINES_LOOKED_AT} such lines the rest counts too. Reads every due event: for a sampler.
+ * The due events, and what of them is late. Of more than {@link MAX_LINES_LOOKED_AT} blocked lines those behind the rest count as late too. Reads every due
+ * event: for a sampler.
  */
-export async function readLateEvents(db: Queryable): Promise<LateEvents> {
-  const { rows } = await db.query(
-    `${LINES}, waiting AS MATERIALIZED (
-       SELECT DISTINCT "tenantId", "recordKey" FROM lines WHERE "cause" IN ('parked', 'held', 'backoff')
-     )
-     ${DUE} AND NOT EXISTS (SELECT 1 FROM waiting w WHERE w."tenantId" = e."tenantId" AND w."recordKey" = e."recordKey")`,
-    [null],
-  );
-  return lateSchema.parse(rows[0]);
+export async function readDueEvents(db: Queryable): Promise<DueEvents> {
+  const { rows } = await db.query(`${LINES}, waiting AS MATERIALIZED (${WAITING}) ${ASK_WITH_LINES}`, [null]);
+  return dueSchema.parse(rows[0]);
 }
 
 /** The same on a table without record keys, where nobody waits for anybody. */
-export async function readLateEventsWithoutLines(db: Queryable): Promise<LateEvents> {
-  return lateSchema.parse((await db.query(DUE)).rows[0]);
+export async function readDueEventsWithoutLines(db: Queryable): Promise<DueEvents> {
+  return dueSchema.parse((await db.query(askDue({ join: "", free: "true" }))).rows[0]);
 }

@@ -1,0 +1,9 @@
+import { recordKeyReady } from "@toolctrl/db/record-key";
+import type { Queryable } from "@toolctrl/db/sql";
+import { readDueEvents as read, readDueEventsWithoutLines, type DueEvents } from "./sql/blocked-lines.ts";
+
+/** The due events, and what of them should have been taken by now and waits for no blocked record. For a sampler. */
+export async function readDueEvents(db: Queryable): Promise<DueEvents> {
+  const { column } = await recordKeyReady(db);
+  return column ? read(db) : readDueEventsWithoutLines(db);
+}
