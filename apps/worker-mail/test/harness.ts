@@ -96,7 +96,6 @@ export async function createHarness(
         backend,
         pool,
         store,
-        storePrefix: namespace.prefix,
         receiver: { ttlSeconds: 3600, claimTtlMs },
         metrics,
         log: silent,

@@ -12,7 +12,7 @@ import { contactOf, GRANTED, MARKETING, toldOf, upsertOf } from "./marketing-sup
 async function letTimePass({ database, namespace }: Harness, id: string): Promise<void> {
   await database.pool.query(`UPDATE "OutboxIntent" SET "sendingSince" = "sendingSince" - interval '1 day' WHERE "state" = 'sending'`);
   const redis = new Redis(namespace.url);
-  const claims = await redis.keys(`outbox:idem:*${id}*`);
+  const claims = await redis.keys(`${namespace.prefix}:idem:*${id}*`);
   expect(claims).toHaveLength(1);
   await redis.del(...claims);
   redis.disconnect();

@@ -10,14 +10,13 @@ import type { OutagePause } from "./outage-pause.ts";
 
 /** What every consumer of a process runs with. */
 export interface ConsumerContext {
+  /** Its prefix is that of the idempotency keys too: all keys of an installation carry the same. */
   readonly backend: QueueBackend;
   readonly pool: Database["pool"];
   readonly store: KeyValueStore;
   /** The receipts of this process, which share statements. */
   readonly receipts: (scope: ReceiptScope) => ReceiptAuthority;
   readonly outagePause: OutagePause;
-  /** First part of the idempotency keys. */
-  readonly storePrefix: string;
   /** Life of a cached result, seconds, and of an unrenewed claim, ms. */
   readonly receiver: { readonly ttlSeconds: number; readonly claimTtlMs: number };
   readonly metrics: Metrics;

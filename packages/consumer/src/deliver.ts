@@ -45,7 +45,7 @@ async function deliverEnvelope(consumer: Consumer, job: DeliveredJob, envelope: 
   const store = createIdempotencyStore({
     ...identity,
     store: context.store,
-    prefix: context.storePrefix,
+    prefix: context.backend.prefix,
     ttlSeconds: context.receiver.ttlSeconds,
     claimTtlMs: context.receiver.claimTtlMs,
     receipts: context.receipts({ ...identity, anyEpoch }),

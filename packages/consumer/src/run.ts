@@ -25,15 +25,11 @@ export interface RunningConsumers {
  * @throws TypeError when two consumers ask for the same queue: they would take each other's jobs.
  */
 export function startConsumers(
-  options: Omit<ConsumerContext, "storePrefix" | "receipts" | "outagePause"> & {
-    consumers: readonly Consumer[];
-    storePrefix?: string;
-  },
+  options: Omit<ConsumerContext, "receipts" | "outagePause"> & { consumers: readonly Consumer[] },
 ): RunningConsumers {
   const { consumers, ...rest } = options;
   const context: ConsumerContext = {
     ...rest,
-    storePrefix: options.storePrefix ?? "outbox",
     receipts: createGroupedReceipts(rest.pool),
     outagePause: createOutagePause(rest.pool),
   };

@@ -40,7 +40,6 @@ startConsumers({
   backend,
   pool: database.pool,
   store: createRedisStore({ url: REDIS_URL, log }),
-  storePrefix: PREFIX,
   receiver: { ttlSeconds: 3600, claimTtlMs: 1000 },
   metrics: createMetrics(),
   log,

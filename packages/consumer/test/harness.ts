@@ -66,7 +66,6 @@ export async function createHarness(
         backend,
         pool: database.pool,
         store: claims,
-        storePrefix: namespace.prefix,
         receiver: { ttlSeconds: 3600, claimTtlMs },
         metrics,
         log: silent,

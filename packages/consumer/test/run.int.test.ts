@@ -30,6 +30,19 @@ test("a finished delivery leaves a receipt with its result, and its payload reac
   expect(await counter(harness.metrics, `outbox_consumer_deliveries_total{consumer="${CONSUMER}",outcome="done"}`)).toBe(1);
 });
 
+test("what a delivery leaves in the store lies under the queue's prefix, as all keys of an installation do", async () => {
+  const harness = await createHarness();
+  harness.start({ handle: async () => done() });
+  const id = newEventId();
+  await harness.add({ outboxEventId: id });
+  await untilJob(harness, id, "completed");
+  const redis = new Redis(harness.namespace.url);
+  const keys = (await redis.keys(`*${id}*`)).filter((key) => key.includes(CONSUMER));
+  redis.disconnect();
+  expect(keys).toEqual([expect.stringMatching(/:idem:/)]);
+  expect(keys.filter((key) => !key.startsWith(`${harness.namespace.prefix}:`))).toEqual([]);
+});
+
 test("a probe gets its receipt and is passed on, and its handler is not run; what has only one of its marks is handled", async () => {
   const harness = await createHarness();
   const [handled, passedOn]: [string[], string[]] = [[], []];

@@ -33,7 +33,7 @@ export async function letJobLocksRunOut({ kind, backend, database, redis }: Inst
 
 /** Lets everything a dead process held run out, as time would: job locks, idempotency claims, event leases, calls that got no answer. */
 export async function letLocksRunOut(installation: Installation): Promise<void> {
-  const { database, redis, tenantId, shared } = installation;
+  const { backend, database, redis, tenantId, shared } = installation;
   await letJobLocksRunOut(installation);
   const ofTenant = `($1::text IS NULL OR "tenantId" = $1)`;
   const values = [shared ? tenantId : null];
@@ -53,7 +53,7 @@ export async function letLocksRunOut(installation: Installation): Promise<void> 
      WHERE "status" = 'calling' AND "executionId" IN (SELECT "id" FROM "WorkflowExecution" WHERE ${ofTenant})`,
     values,
   );
-  for (const key of (await redis?.keys(`outbox:idem:${tenantId}:*`)) ?? []) {
+  for (const key of (await redis?.keys(`${escapeGlob(backend.prefix)}:idem:${tenantId}:*`)) ?? []) {
     if ((await redis?.get(key))?.startsWith('{"v":1,"kind":"claim"') === true) await redis?.del(key);
   }
 }
