@@ -12,6 +12,5 @@ export type { BlockedLine } from "./lines/sql/blocked-lines.ts";
 export { listLiveProcesses, type LiveProcess } from "./stats/list-live-processes.ts";
 export { missingConsumers } from "./stats/missing-consumers.ts";
 export { countHeld } from "./held/sql/count-held.ts";
-export type { Backlog } from "./stats/read-backlog.ts";
 export { readOldestSnapshot } from "./stats/read-oldest-snapshot.ts";
 export { createReceiptLag, type ReadReceiptLag } from "./stats/create-receipt-lag.ts";

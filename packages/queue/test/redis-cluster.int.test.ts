@@ -70,11 +70,8 @@ describe("a node that keeps the keys, and is killed,", () => {
       await waitFor(() => seen.has(job.id), { timeoutMs: 30_000, what: `${name} to be handled` });
     };
     await handled("before");
-    const answers = await Promise.allSettled(cluster.nodes.map(({ url }) => askRedis(url, "EXISTS", `${prefix}:${QUEUE}:meta`)));
-    const index = answers.findIndex(({ status }) => status === "fulfilled");
-    const owner = cluster.nodes[index];
-    if (owner === undefined) throw new Error("expected a node to keep the queue, got none");
-    return { backend, handled, owner, replica: cluster.replicas[index] };
+    const { master: owner, replica } = await cluster.ownerOf(`${prefix}:${QUEUE}:meta`);
+    return { backend, handled, owner, replica };
   }
 
   it("begins again, and everything goes on by itself", async () => {

@@ -7,7 +7,6 @@ import { getCACertificates, setDefaultCACertificates } from "node:tls";
 import { readRedisUrl } from "@toolctrl/foundation/redis-url";
 import { askRedis } from "@toolctrl/testkit/ask-redis";
 import { startRedisCluster, type RedisCluster, type RedisClusterOptions } from "@toolctrl/testkit/redis-cluster";
-import type { RedisServer } from "@toolctrl/testkit/redis-server";
 import { waitFor } from "@toolctrl/testkit/wait";
 import { generate } from "selfsigned";
 import { expect, onTestFinished, test } from "vitest";
@@ -42,19 +41,11 @@ async function untilUsable({ client, usableEvent, isUsable }: RedisConnection): 
   if (!isUsable()) await once(client, usableEvent, { signal: AbortSignal.timeout(30_000) });
 }
 
-/** The master that has the key, and the others. */
-async function ownerOf({ nodes }: RedisCluster): Promise<{ owner: RedisServer; others: RedisServer[]; index: number }> {
-  const answers = await Promise.allSettled(nodes.map(({ url }) => askRedis(url, "SET", KEY, "1")));
-  const index = answers.findIndex(({ status }) => status === "fulfilled");
-  const owner = nodes[index];
-  if (owner === undefined) throw new Error(`expected a master that has ${KEY}, got none`);
-  return { owner, others: nodes.filter((node) => node !== owner), index };
-}
-
 test("a node that hangs, and has other keys, does not make a cluster unusable", async () => {
   const cluster = await openCluster({ args: ["--cluster-require-full-coverage", "no"] });
-  const { owner, others } = await ownerOf(cluster);
-  const [hanging] = others;
+  const { master } = await cluster.ownerOf(KEY);
+  await askRedis(master.url, "SET", KEY, "1");
+  const hanging = cluster.nodes.find((node) => node !== master);
   if (hanging === undefined) throw new Error("expected another master");
   const hangingPid = hanging.pid;
   process.kill(hangingPid, "SIGSTOP");
@@ -63,8 +54,7 @@ test("a node that hangs, and has other keys, does not make a cluster unusable", 
   await untilUsable(connection);
   expect(await connection.client.get(KEY)).toBe("1");
   expect(connection.isUsable()).toBe(true);
-  const { pid } = owner;
-  process.kill(pid, "SIGKILL");
+  await master.kill();
   await waitFor(() => !connection.isUsable(), { timeoutMs: 10_000, what: "the loss of the key's own node to show" });
 });
 
@@ -81,7 +71,7 @@ test("with TLS each node is spoken to by its name, which its certificate is for,
   setDefaultCACertificates([...before, cert]);
   onTestFinished(() => setDefaultCACertificates(before));
   const cluster = await openCluster({ tls: { certFile, keyFile } });
-  await ownerOf(cluster);
+  await askRedis((await cluster.ownerOf(KEY)).master.url, "SET", KEY, "1");
   const connection = open(cluster.url, false);
   await untilUsable(connection);
   expect(await connection.client.get(KEY)).toBe("1");
@@ -95,15 +85,16 @@ test("with TLS each node is spoken to by its name, which its certificate is for,
 
 test("a client goes on by itself on the replica that was promoted when the key's master died", async () => {
   const cluster = await openCluster({ replicas: true });
-  const { owner, index } = await ownerOf(cluster);
+  const { master, replica } = await cluster.ownerOf(KEY);
+  await askRedis(master.url, "SET", KEY, "1");
   const [failing, waiting] = [open(cluster.url, false), open(cluster.url, true)];
   await Promise.all([failing, waiting].map(untilUsable));
-  await owner.kill();
+  await master.kill();
   await waitFor(() => !failing.isUsable(), { timeoutMs: 10_000, what: "the loss of the master to show" });
   await expect(failing.client.get(KEY)).rejects.toThrow(/connection|cluster/i);
   const answer = waiting.client.get(KEY);
   await untilUsable(failing);
   expect(await failing.client.set(KEY, "2")).toBe("OK");
   expect(["1", "2"]).toContain(await answer);
-  expect(String(await askRedis(cluster.replicas[index]?.url ?? "", "ROLE"))).toMatch(/^master/);
+  expect(String(await askRedis(replica?.url ?? "", "ROLE"))).toMatch(/^master/);
 });

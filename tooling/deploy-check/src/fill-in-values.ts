@@ -1,6 +1,6 @@
 import { randomBytes } from "node:crypto";
+import { readText } from "@toolctrl/docs-check/repository";
 import { readEnvExample } from "./render-env-example.ts";
-import { readText } from "./repository.ts";
 
 /** The values of somebody who has followed `.env.example` and the guides: its examples, and secrets where it leaves them empty. */
 export function fillInValues(own: Readonly<Record<string, string>> = {}): Record<string, string> {

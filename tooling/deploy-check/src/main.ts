@@ -1,6 +1,7 @@
 import { chmod, mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { readText, ROOT } from "@toolctrl/docs-check/repository";
 import { readCompose } from "./compose/read-compose.ts";
 import { readDockerfile } from "./dockerfile/read-dockerfile.ts";
 import { listMissing } from "./image/list-missing.ts";
@@ -8,7 +9,6 @@ import { listStrangers } from "./image/list-strangers.ts";
 import { readIgnore } from "./image/read-ignore.ts";
 import { runStages } from "./image/run-stages.ts";
 import { useImage } from "./image/use-image.ts";
-import { readText, ROOT } from "./repository.ts";
 
 const startedAt = performance.now();
 const say = (line: string): void => void process.stdout.write(`${line}\n`);

@@ -1,7 +1,7 @@
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { ROOT } from "@toolctrl/docs-check/repository";
 import type { z } from "zod";
-import { ROOT } from "./repository.ts";
 
 /** The services that run our image. */
 export const SERVICES = ["migrate", "worker-general", "worker-mail", "web"] as const;

@@ -1,11 +1,11 @@
 import { globSync } from "node:fs";
 import { join } from "node:path";
 import { pathToFileURL } from "node:url";
+import { readText, ROOT } from "@toolctrl/docs-check/repository";
 import { expect, test } from "vitest";
 import { readCompose, type Compose } from "../src/compose/read-compose.ts";
 import { loadPrograms } from "../src/programs.ts";
 import { readEnvExample, referencesOf, renderEnvExample } from "../src/render-env-example.ts";
-import { readText, ROOT } from "../src/repository.ts";
 import { FILES } from "./files.ts";
 
 function composeOf(text: string): Compose {

@@ -1,4 +1,4 @@
-import { readText } from "../src/repository.ts";
+import { readText } from "@toolctrl/docs-check/repository";
 
 /** The files as they are. */
 export const FILES = {

@@ -1,9 +1,9 @@
 import { join } from "node:path";
+import { ROOT } from "@toolctrl/docs-check/repository";
 import { startHttpPeer, type Responder } from "@toolctrl/testkit/http-peer";
 import { findFreePort } from "@toolctrl/testkit/free-port";
 import { spawnNode } from "@toolctrl/testkit/process";
 import { expect, test } from "vitest";
-import { ROOT } from "../src/repository.ts";
 
 const SCRIPT = join(ROOT, "deploy", "health.mjs");
 

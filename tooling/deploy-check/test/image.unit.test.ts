@@ -1,12 +1,12 @@
 import { mkdir, mkdtemp, readdir, rm, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { readText } from "@toolctrl/docs-check/repository";
 import { expect, onTestFinished, test } from "vitest";
 import { copyFiles } from "../src/image/copy-files.ts";
 import { listMissing } from "../src/image/list-missing.ts";
 import { listStrangers } from "../src/image/list-strangers.ts";
 import { readIgnore } from "../src/image/read-ignore.ts";
-import { readText } from "../src/repository.ts";
 
 async function scratch(): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), "toolctrl-deploy-check-"));

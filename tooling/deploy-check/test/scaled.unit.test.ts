@@ -1,8 +1,8 @@
+import { readText } from "@toolctrl/docs-check/repository";
 import { beforeAll, expect, test } from "vitest";
 import { checkCompose } from "../src/compose/check-compose.ts";
 import { fillInValues } from "../src/fill-in-values.ts";
 import { loadPrograms, type Program } from "../src/programs.ts";
-import { readText } from "../src/repository.ts";
 
 const TEXT = readText("docker-compose.scaled.yml");
 const values = fillInValues({

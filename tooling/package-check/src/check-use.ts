@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { ROOT } from "./repository.ts";
+import { ROOT } from "@toolctrl/docs-check/repository";
 
 /** How a product may have its modules resolved. The last one is for CommonJS that is given ES modules by `require`. */
 const RESOLUTIONS = {

@@ -1,6 +1,7 @@
 import { globSync, mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
+import { ROOT } from "@toolctrl/docs-check/repository";
 import { findFreePort } from "@toolctrl/testkit/free-port";
 import { startPostgres } from "@toolctrl/testkit/postgres-server";
 import { startRedis } from "@toolctrl/testkit/redis-server";
@@ -11,7 +12,7 @@ import { checkUse } from "./check-use.ts";
 import { lintWithAttw, lintWithPublint } from "./lint-package.ts";
 import { packPackages } from "./pack-packages.ts";
 import { readPackedPackage, specifiersOf, type PackedPackage } from "./packed-package.ts";
-import { listLibraries, listMigrations, PACKED, ROOT } from "./repository.ts";
+import { listLibraries, listMigrations, PACKED } from "./repository.ts";
 import { followTutorial } from "./tutorial/follow-tutorial.ts";
 
 const startedAt = performance.now();

@@ -1,6 +1,7 @@
 import { readFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { PACKED, ROOT, run } from "./repository.ts";
+import { ROOT } from "@toolctrl/docs-check/repository";
+import { PACKED, run } from "./repository.ts";
 
 const LIBRARIES = "./packages/*";
 

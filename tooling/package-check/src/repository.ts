@@ -1,11 +1,8 @@
 import { spawnSync } from "node:child_process";
 import { globSync, readFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { fileURLToPath } from "node:url";
+import { ROOT } from "@toolctrl/docs-check/repository";
 import type { Manifest } from "./packed-package.ts";
-
-/** The folder of the repository. */
-export const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
 
 /** Where `pnpm packages:pack` leaves the tarballs. */
 export const PACKED = join(ROOT, ".data/packages");

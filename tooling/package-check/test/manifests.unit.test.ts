@@ -1,7 +1,8 @@
 import { join } from "node:path";
+import { ROOT } from "@toolctrl/docs-check/repository";
 import { expect, test } from "vitest";
 import { publishExportsOf, withPublishExports } from "../src/publish-exports.ts";
-import { listLibraries, ROOT } from "../src/repository.ts";
+import { listLibraries } from "../src/repository.ts";
 
 const libraries = listLibraries();
 

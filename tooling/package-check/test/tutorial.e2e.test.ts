@@ -1,9 +1,9 @@
 import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import { delimiter, dirname, join } from "node:path";
+import { ROOT } from "@toolctrl/docs-check/repository";
 import { findFreePort } from "@toolctrl/testkit/free-port";
 import { createEmptyDatabase } from "@toolctrl/testkit/template-db";
 import { expect, onTestFinished, test } from "vitest";
-import { ROOT } from "../src/repository.ts";
 import { followTutorial } from "../src/tutorial/follow-tutorial.ts";
 import { readSteps } from "../src/tutorial/read-steps.ts";
 

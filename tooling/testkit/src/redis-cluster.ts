@@ -26,6 +26,8 @@ export interface RedisCluster {
   readonly nodes: readonly RedisServer[];
   /** The replica of each master, in their order; none without `replicas`. */
   readonly replicas: readonly RedisServer[];
+  /** The master that has a key's slot, and its replica. */
+  ownerOf(key: string): Promise<{ readonly master: RedisServer; readonly replica: RedisServer | undefined }>;
   /** Waits until every node serves every slot. */
   untilServing(): Promise<void>;
   /** Stops all nodes in good order. */
@@ -47,10 +49,8 @@ const NODE_TIMEOUT_MS = 2000;
  */
 export async function startRedisCluster(options: RedisClusterOptions = {}): Promise<RedisCluster> {
   await requireRedisServer(options.log);
-  const { replicas: hasReplicas = false, announcedPorts, tls } = options;
-  const started = await Promise.allSettled(
-    Array.from({ length: hasReplicas ? 2 * MASTERS : MASTERS }, (_, index) => startNode(options, index)),
-  );
+  const count = options.replicas === true ? 2 * MASTERS : MASTERS;
+  const started = await Promise.allSettled(Array.from({ length: count }, (_, index) => startNode(options, index)));
   const running = started.flatMap((each) => (each.status === "fulfilled" ? [each.value] : []));
   const all = running.map(({ server }) => server);
   const [nodes, replicas] = [all.slice(0, MASTERS), all.slice(MASTERS)];
@@ -67,15 +67,20 @@ export async function startRedisCluster(options: RedisClusterOptions = {}): Prom
     throw error;
   }
   return {
-    url:
-      tls === undefined
-        ? clusterUrlOf(announcedPorts ?? nodes.map(({ port }) => port))
-        : clusterUrlOf(
-            running.slice(0, MASTERS).map(({ tlsPort }) => tlsPort),
-            "rediss+cluster://localhost",
-          ),
+    url: clusterUrlOf(
+      running.slice(0, MASTERS).map(({ clientPort }) => clientPort),
+      options.tls === undefined ? PLAIN : TLS,
+    ),
     nodes,
     replicas,
+    async ownerOf(key) {
+      // The others answer with the address of the one that has it.
+      const answers = await Promise.allSettled(nodes.map(({ url }) => askRedis(url, "EXISTS", key)));
+      const index = answers.findIndex(({ status }) => status === "fulfilled");
+      const master = nodes[index];
+      if (master === undefined) throw new Error(`expected a master that has the slot of ${key}, got none`);
+      return { master, replica: replicas[index] };
+    },
     untilServing,
     stop: async () => void (await Promise.all(all.map((node) => node.stop()))),
     async start() {
@@ -86,40 +91,44 @@ export async function startRedisCluster(options: RedisClusterOptions = {}): Prom
   };
 }
 
+const PLAIN = { scheme: "redis+cluster", host: "127.0.0.1" };
+const TLS = { scheme: "rediss+cluster", host: "localhost" };
+
 /** The address of a cluster, which names all of its nodes. */
-export function clusterUrlOf(ports: readonly number[], host = "redis+cluster://127.0.0.1"): string {
-  const { protocol, hostname } = new URL(host);
-  const [first, ...others] = ports.map((port) => `${hostname}:${port}`);
-  return `${protocol}//${first}${others.map((node, index) => `${index === 0 ? "?" : "&"}node=${node}`).join("")}`;
+export function clusterUrlOf(ports: readonly number[], { scheme, host } = PLAIN): string {
+  const [first, ...others] = ports.map((port) => `${host}:${port}`);
+  return `${scheme}://${first}${others.map((node, index) => `${index === 0 ? "?" : "&"}node=${node}`).join("")}`;
 }
 
 interface Node {
   readonly server: RedisServer;
   readonly busPort: number;
-  readonly tlsPort: number;
+  /** The one that clients are told of. */
+  readonly clientPort: number;
 }
 
 /** The nodes' own port is by default theirs and 10,000, which may be above the last one. */
 function startNode({ args = [], ports, announcedPorts, tls, log }: RedisClusterOptions, index: number): Promise<Node> {
   const announced = announcedPorts?.[index];
   return startOnSomePort(async (port) => {
-    const [busPort, tlsPort] = [await findFreePort(), await findFreePort()];
+    const busPort = await findFreePort();
+    const tlsPort = tls === undefined ? undefined : await findFreePort();
     const cluster = ["--cluster-enabled", "yes", "--cluster-port", String(busPort), "--cluster-node-timeout", String(NODE_TIMEOUT_MS)];
     const replication = ["--repl-diskless-sync-delay", "0"];
     const told = ["--cluster-announce-ip", "127.0.0.1", ...(announced === undefined ? [] : ["--cluster-announce-port", String(announced)])];
     const server = await startRedis({
       port,
-      args: [...cluster, ...replication, ...told, ...(tls === undefined ? [] : tlsArgs(tls, tlsPort)), ...args],
+      args: [...cluster, ...replication, ...told, ...(tls === undefined ? [] : tlsArgs(tls, String(tlsPort))), ...args],
       ...(log === undefined ? {} : { log }),
     });
-    return { server, busPort, tlsPort };
+    return { server, busPort, clientPort: tlsPort ?? announced ?? port };
   }, ports?.[index]);
 }
 
-function tlsArgs({ certFile, keyFile }: NonNullable<RedisClusterOptions["tls"]>, port: number): string[] {
+function tlsArgs({ certFile, keyFile }: NonNullable<RedisClusterOptions["tls"]>, port: string): string[] {
   const files = ["--tls-cert-file", certFile, "--tls-key-file", keyFile, "--tls-ca-cert-file", certFile];
   const named = ["--cluster-announce-hostname", "localhost", "--cluster-preferred-endpoint-type", "hostname"];
-  return ["--tls-port", String(port), "--tls-cluster", "yes", ...files, "--tls-auth-clients", "no", ...named];
+  return ["--tls-port", port, "--tls-cluster", "yes", ...files, "--tls-auth-clients", "no", ...named];
 }
 
 /** Gives each master its part of the slots, and the first one everybody's address: it tells them of each other. */

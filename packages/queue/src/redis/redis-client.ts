@@ -14,8 +14,8 @@ const WORKER_SOCKET_TIMEOUT_MS = 15_000;
 
 const COMMON = { connectTimeout: 5000, keepAlive: 10_000 } satisfies RedisOptions;
 
-function reconnectAfterMs(attempt: number, maxMs = RECONNECT_MAX_MS): number {
-  return Math.min(maxMs, 25 * 2 ** Math.min(attempt, 6)) + Math.floor(Math.random() * 50);
+function pausesUpTo(maxMs: number): (attempt: number) => number {
+  return (attempt) => Math.min(maxMs, 25 * 2 ** Math.min(attempt, 6)) + Math.floor(Math.random() * 50);
 }
 
 /** To the slot's node, and to the one that has just taken it over. */
@@ -50,7 +50,7 @@ export function createFailFastClient(
   const client = {
     connection,
     // A request that begins in a pause has time for the attempt after it.
-    reconnectAfterMs: (attempt: number) => reconnectAfterMs(attempt, Math.min(RECONNECT_MAX_MS, timeoutMs / 4)),
+    reconnectAfterMs: pausesUpTo(Math.min(RECONNECT_MAX_MS, timeoutMs / 4)),
     waits: false,
     key: prefix,
     following: FAIL_FAST,
@@ -82,7 +82,7 @@ export function createWorkerClient(address: KnownAddress, { prefix, report }: Qu
   } satisfies RedisOptions;
   const client = {
     connection,
-    reconnectAfterMs: (attempt: number) => reconnectAfterMs(attempt),
+    reconnectAfterMs: pausesUpTo(RECONNECT_MAX_MS),
     waits: true,
     key: prefix,
     following: WAIT,

@@ -1,6 +1,7 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
-import { readManifest, ROOT } from "../repository.ts";
+import { ROOT } from "@toolctrl/docs-check/repository";
+import { readManifest } from "../read-manifest.ts";
 
 /** The package of the image: `pnpm deploy` of it is what the image consists of. */
 export const IMAGE_FOLDER = "deploy";

@@ -1,5 +1,6 @@
+import { readText } from "@toolctrl/docs-check/repository";
 import { parse } from "yaml";
-import { readManifest, readText } from "../repository.ts";
+import { readManifest } from "../read-manifest.ts";
 import { readDockerfile, type Stage } from "./read-dockerfile.ts";
 
 /** What is wrong with a Dockerfile, a line each. */
@@ -15,11 +16,15 @@ export function checkDockerfile(text: string): string[] {
   return [...baseProblems(stages), ...runProblems(stages), ...imageProblems(image), ...versionProblems(text)];
 }
 
+/** The pinned versions of the workspace. */
+function readCatalog(): Readonly<Record<string, string>> {
+  return (parse(readText("pnpm-workspace.yaml")) as { catalog: Record<string, string> }).catalog;
+}
+
 function baseProblems(stages: readonly Stage[]): string[] {
-  const { catalog } = parse(readText("pnpm-workspace.yaml")) as { catalog: Record<string, string> };
   const names = new Set(stages.map(({ name }) => name));
   const bases = stages.map(({ base }) => base).filter((base) => !names.has(base));
-  const expected = `node:${catalog["node"] ?? ""}-`;
+  const expected = `node:${readCatalog()["node"] ?? ""}-`;
   return bases
     .filter((base) => !base.startsWith(expected) || !base.endsWith("-slim"))
     .map((base) => `expected the base ${expected}…-slim, the version that tests run on, got ${base}`);
@@ -55,8 +60,7 @@ function imageProblems({ base, instructions }: Stage): string[] {
 }
 
 function versionProblems(text: string): string[] {
-  const { catalog } = parse(readText("pnpm-workspace.yaml")) as { catalog: Record<string, string> };
-  const wanted = [readManifest(".").packageManager ?? "", `turbo@${catalog["turbo"] ?? ""}`];
+  const wanted = [readManifest(".").packageManager ?? "", `turbo@${readCatalog()["turbo"] ?? ""}`];
   return wanted
     .filter((tool) => !text.includes(`${tool} `) && !text.includes(`${tool}\n`))
     .map((tool) => `expected ${tool}, as everywhere else`);

@@ -1,7 +1,7 @@
 import { globSync } from "node:fs";
 import { readdir } from "node:fs/promises";
 import { join } from "node:path";
-import { readText } from "../repository.ts";
+import { readText } from "@toolctrl/docs-check/repository";
 import { placeOf, type StageFolder } from "./run-stages.ts";
 
 /** What builds and tests the product, and has no part in running it. */

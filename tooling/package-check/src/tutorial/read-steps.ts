@@ -1,7 +1,7 @@
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { codeBlocksOf } from "@toolctrl/docs-check/code-blocks";
-import { ROOT } from "../repository.ts";
+import { ROOT } from "@toolctrl/docs-check/repository";
 
 /** The document that says how a product publishes its first event. */
 export const TUTORIAL = "examples/product-app/README.md";

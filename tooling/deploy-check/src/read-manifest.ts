@@ -1,14 +1,5 @@
-import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { fileURLToPath } from "node:url";
-
-/** The folder of the repository. */
-export const ROOT = fileURLToPath(new URL("../../..", import.meta.url));
-
-/** The text of a file of the repository. */
-export function readText(path: string): string {
-  return readFileSync(join(ROOT, path), "utf8");
-}
+import { readText } from "@toolctrl/docs-check/repository";
 
 /** A package.json, as far as it matters here. */
 export interface Manifest {
