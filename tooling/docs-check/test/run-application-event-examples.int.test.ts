@@ -1,27 +1,22 @@
-import { createDatabase } from "@toolctrl/db/client";
 import type { ApplicationEvent } from "@toolctrl/domain/events-service";
 import type { Row } from "@toolctrl/domain/rows";
-import { createTestDatabase } from "@toolctrl/testkit/template-db";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { exampleOf, runExample } from "../src/examples.ts";
+import { give, openDatabase } from "./given.ts";
 
 const GUIDE = "docs/guides/application-events.md";
 const RUN_ID = "0190a0a0-0000-7000-8000-0000000000f0";
 
 test("the examples on application events tell those of whom the guide speaks, and list what happened", async () => {
-  const { url } = await createTestDatabase();
-  const database = await createDatabase({ url, poolMax: 5, app: "test", wakeup: false });
-  onTestFinished(() => database.close());
-  onTestFinished(() => void vi.unstubAllGlobals());
-  const given = {
+  const { database } = await openDatabase();
+  give({
     prisma: database.prisma,
     database,
     tenantId: "acme",
     userId: "ann",
     executionId: RUN_ID,
     request: { body: { stage: "new" } },
-  };
-  for (const [name, value] of Object.entries(given)) vi.stubGlobal(name, value);
+  });
 
   const { row } = (await runExample(exampleOf(GUIDE, "rowCreate"))) as { row: Row };
   vi.stubGlobal("id", row.id);

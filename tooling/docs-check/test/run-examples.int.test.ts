@@ -1,7 +1,7 @@
 import type { Consumer } from "@toolctrl/consumer/define";
 import { startConsumers } from "@toolctrl/consumer/run";
 import { createEffects, type AfterSaveEffect } from "@toolctrl/db/after-save-effect";
-import { createDatabase, transaction, type Database } from "@toolctrl/db/client";
+import { transaction, type Database } from "@toolctrl/db/client";
 import { outboxTransactionOf, publishOutboxEvent } from "@toolctrl/db/outbox";
 import { routeSubmission, type Form } from "@toolctrl/domain/forms";
 import { createRouter } from "@toolctrl/event-router/router";
@@ -13,20 +13,13 @@ import { createLogger } from "@toolctrl/runtime/logger";
 import { createMetrics } from "@toolctrl/runtime/metrics";
 import { createPostgresStore } from "@toolctrl/shared-store/postgres";
 import { createRedisNamespace } from "@toolctrl/testkit/redis-server";
-import { createTestDatabase } from "@toolctrl/testkit/template-db";
 import { waitFor } from "@toolctrl/testkit/wait";
 import { expect, onTestFinished, test, vi } from "vitest";
 import { exampleOf, runExample } from "../src/examples.ts";
+import { give, openDatabase } from "./given.ts";
 
 const log = createLogger({ app: "test", level: "silent" });
 const PUBLISH = "docs/guides/publish.md";
-
-async function openDatabase(): Promise<Database> {
-  const { url } = await createTestDatabase();
-  const database = await createDatabase({ url, poolMax: 5, app: "test", wakeup: false });
-  onTestFinished(() => database.close());
-  return database;
-}
 
 /** The reader's product: their Prisma client has a table of their own. */
 function productOf(database: Database) {
@@ -44,15 +37,11 @@ async function eventsOf(database: Database): Promise<Array<{ eventType: string; 
 }
 
 function stubProduct(database: Database): void {
-  vi.stubGlobal("prisma", productOf(database));
-  vi.stubGlobal("id", "sub_1");
-  vi.stubGlobal("tenantId", "acme");
-  vi.stubGlobal("stripeEvent", { id: "evt_1" });
-  onTestFinished(() => void vi.unstubAllGlobals());
+  give({ prisma: productOf(database), id: "sub_1", tenantId: "acme", stripeEvent: { id: "evt_1" } });
 }
 
 test("the examples that publish write the events they show", async () => {
-  const database = await openDatabase();
+  const { database } = await openDatabase();
   stubProduct(database);
   await runExample(exampleOf("README.md", "billing.subscription.updated"));
   await runExample(exampleOf(PUBLISH, "billing.subscription.updated"));
@@ -72,7 +61,7 @@ test("the examples that publish write the events they show", async () => {
 });
 
 test("the examples on marketing publish a contact, suppress an address and lift it", async () => {
-  const database = await openDatabase();
+  const { database } = await openDatabase();
   stubProduct(database);
   await runExample(exampleOf("docs/guides/marketing.md", "marketing.lead.upsert"));
   await runExample(exampleOf("docs/guides/marketing.md", "suppressContact"));
@@ -81,7 +70,7 @@ test("the examples on marketing publish a contact, suppress an address and lift 
 });
 
 test("the form of the guide takes a double click as one submission, which becomes the lead and the messages of its rules", async () => {
-  const database = await openDatabase();
+  const { database } = await openDatabase();
   stubProduct(database);
   const { form } = await runExample(exampleOf("docs/guides/forms.md", "createForm"));
   vi.stubGlobal("formId", (form as Form).id);
@@ -108,7 +97,7 @@ test("the form of the guide takes a double click as one submission, which become
 });
 
 test("the consumer of the guide has its effect once, however often its job is delivered, and refuses a payload it cannot use", async () => {
-  const database = await openDatabase();
+  const { database } = await openDatabase();
   await database.pool.query(`CREATE TABLE "AiCost" ("tenantId" text NOT NULL, "model" text NOT NULL, "cents" integer NOT NULL)`);
   const { createCostConsumer } = await runExample(exampleOf("docs/guides/consume.md", "createCostConsumer"));
   const consumer = (createCostConsumer as (deps: Pick<Database, "prisma">) => Consumer)(database);
@@ -155,7 +144,7 @@ test("the consumer of the guide has its effect once, however often its job is de
 });
 
 test("the after-save effect of the guide sets a total in the transaction that makes its event DONE, in the order of the record", async () => {
-  const database = await openDatabase();
+  const { database } = await openDatabase();
   await database.pool.query(`UPDATE "OutboxMode" SET "mode" = 'pull', "desired" = 'pull'`);
   await database.pool.query(
     `CREATE TABLE "OrderTotal" ("orderId" text PRIMARY KEY, "total" integer NOT NULL, "appliedPosition" bigint NOT NULL)`,
@@ -182,15 +171,12 @@ test("the after-save effect of the guide sets a total in the transaction that ma
 });
 
 test("the guide's handler under withOutboxIdempotency runs once over two deliveries", async () => {
-  const database = await openDatabase();
+  const { database } = await openDatabase();
   const sharedStore = createPostgresStore({ pool: database.pool, log });
   onTestFinished(() => sharedStore.close());
   const sent: unknown[] = [];
-  vi.stubGlobal("database", database);
-  vi.stubGlobal("sharedStore", sharedStore);
-  vi.stubGlobal("job", { data: { outboxEventId: "0199f0a0-0000-7000-8000-000000000001", tenantId: "acme", payload: { to: "ann" } } });
-  vi.stubGlobal("sendMail", (payload: unknown) => Promise.resolve(void sent.push(payload)));
-  onTestFinished(() => void vi.unstubAllGlobals());
+  const job = { data: { outboxEventId: "0199f0a0-0000-7000-8000-000000000001", tenantId: "acme", payload: { to: "ann" } } };
+  give({ database, sharedStore, job, sendMail: (payload: unknown) => Promise.resolve(void sent.push(payload)) });
   const code = exampleOf("docs/guides/consume.md", "await withOutboxIdempotency");
   await runExample(code);
   await runExample(code);

@@ -1,15 +1,10 @@
-import { createDatabase } from "@toolctrl/db/client";
-import { createTestDatabase } from "@toolctrl/testkit/template-db";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { exampleOf, runExample } from "../src/examples.ts";
+import { give, openDatabase } from "./given.ts";
 
 test("the example on order has totals rise with the positions of their events, however many run at once", async () => {
-  const { url } = await createTestDatabase();
-  const database = await createDatabase({ url, poolMax: 8, app: "test", wakeup: false });
-  onTestFinished(() => database.close());
-  onTestFinished(() => void vi.unstubAllGlobals());
-  vi.stubGlobal("database", database);
-  vi.stubGlobal("tenantId", "acme");
+  const { database } = await openDatabase();
+  give({ database, tenantId: "acme" });
   await database.pool.query(`CREATE TABLE "ShopOrder" ("id" text PRIMARY KEY, "total" int NOT NULL)`);
   await database.pool.query(`INSERT INTO "ShopOrder" VALUES ('o1', 0)`);
   const { addToOrder } = (await runExample(exampleOf("docs/guides/order.md", "addToOrder"))) as {

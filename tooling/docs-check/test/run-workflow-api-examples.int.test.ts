@@ -1,16 +1,16 @@
 import { join } from "node:path";
-import { createDatabase, transaction, type Database } from "@toolctrl/db/client";
+import { transaction, type Database } from "@toolctrl/db/client";
 import { findApiKey } from "@toolctrl/domain/api-keys";
 import type { WorkflowDefinitionInput } from "@toolctrl/foundation/workflows";
 import { createGuardedHttp } from "@toolctrl/runtime/guarded-http";
 import { createLogger } from "@toolctrl/runtime/logger";
 import { spawnNode } from "@toolctrl/testkit/process";
-import { createTestDatabase } from "@toolctrl/testkit/template-db";
 import { createWorkflow, switchWorkflow } from "@toolctrl/workflow/definitions";
 import { listOpenInputs, readExecution } from "@toolctrl/workflow/executions";
 import { runExecution } from "@toolctrl/workflow/runner";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { exampleOf, runExample } from "../src/examples.ts";
+import { give, openDatabase } from "./given.ts";
 import { ROOT } from "../src/repository.ts";
 
 const GUIDE = "docs/guides/workflow-api.md";
@@ -33,13 +33,6 @@ const APPROVAL: WorkflowDefinitionInput = {
   ],
   edges: [{ from: "approve", to: null }],
 };
-
-async function openDatabase(): Promise<{ database: Database; url: string }> {
-  const { url } = await createTestDatabase();
-  const database = await createDatabase({ url, poolMax: 3, app: "test", wakeup: false });
-  onTestFinished(() => database.close());
-  return { database, url };
-}
 
 /** The web app as a process of its own: nothing else may import it. */
 async function startWeb(databaseUrl: string): Promise<string> {
@@ -66,9 +59,7 @@ async function work({ pool }: Database, executionId: string): Promise<void> {
 
 test("the examples on the workflow API start a run once, answer its question and watch one", async () => {
   const { database, url } = await openDatabase();
-  onTestFinished(() => void vi.unstubAllGlobals());
-  vi.stubGlobal("database", database);
-  vi.stubGlobal("tenantId", TENANT);
+  give({ database, tenantId: TENANT });
   const { key, revoke } = (await runExample(exampleOf(GUIDE, "createApiKey"))) as { key: string; revoke(): Promise<boolean> };
   vi.stubGlobal("webUrl", await startWeb(url));
   vi.stubGlobal("apiKey", key);

@@ -1,9 +1,8 @@
-import { createDatabase } from "@toolctrl/db/client";
 import { DIGEST, leadIntake, orderStatus } from "@toolctrl/dev-stack/workflows";
 import type { Execution, ExecutionView } from "@toolctrl/workflow/executions";
-import { createTestDatabase } from "@toolctrl/testkit/template-db";
-import { expect, onTestFinished, test, vi } from "vitest";
+import { expect, test, vi } from "vitest";
 import { exampleOf, runExample } from "../src/examples.ts";
+import { give, openDatabase } from "./given.ts";
 
 const GUIDE = "docs/guides/workflows.md";
 const FORM = "0190a0a0-0000-4000-8000-000000000001";
@@ -21,12 +20,8 @@ test("the workflows that the guide shows are those that the sample traffic runs"
 });
 
 test("the guide's way to a live workflow and a run leads there", async () => {
-  const { url } = await createTestDatabase();
-  const database = await createDatabase({ url, poolMax: 5, app: "test", wakeup: false });
-  onTestFinished(() => database.close());
-  onTestFinished(() => void vi.unstubAllGlobals());
-  vi.stubGlobal("database", database);
-  vi.stubGlobal("tenantId", "acme");
+  const { database } = await openDatabase();
+  give({ database, tenantId: "acme" });
   const { addLive } = (await runExample(exampleOf(GUIDE, "createWorkflow"))) as { addLive(definition: unknown): Promise<string> };
   for (const definition of [leadIntake(FORM), orderStatus(SHOP), DIGEST]) await addLive(definition);
   const asked = { id: "ask", block: "waitForInput", config: { title: "?", fields: [{ name: "a", label: "A", type: "text" }] } };
