@@ -147,12 +147,19 @@ async function introduce(nodes: readonly Node[]): Promise<void> {
   }
 }
 
-/** Makes a node the replica of a master, and waits until the master sends it each write at once: it does not yet when the replica has all that there was. */
+/**
+ * Makes a node the replica of a master, and waits until it acknowledges a write: "online" is told earlier, of a replica that has all that
+ * there was, while the master still keeps back what comes after, and a master that is killed then takes it along.
+ */
 async function follow(replica: RedisServer, master: RedisServer | undefined): Promise<void> {
   if (master === undefined) throw new Error(`expected a master for the replica on port ${replica.port}, got none`);
   const id = String(await askRedis(master.url, "CLUSTER", "MYID"));
   await askRedis(replica.url, "CLUSTER", "REPLICATE", id);
-  const follows = async (): Promise<boolean> => String(await askRedis(master.url, "INFO", "replication")).includes("state=online");
+  const isOnline = async (): Promise<boolean> => String(await askRedis(master.url, "INFO", "replication")).includes("state=online");
+  await waitFor(isOnline, { timeoutMs: 30_000, what: `the replica on port ${replica.port} to be online` });
+  // The one write that needs no key of the master's slots; there is nothing in it yet.
+  await askRedis(master.url, "FLUSHALL");
+  const follows = async (): Promise<boolean> => /state=online,offset=[1-9]/.test(String(await askRedis(master.url, "INFO", "replication")));
   await waitFor(follows, { timeoutMs: 30_000, what: `the replica on port ${replica.port} to follow its master` });
 }
 
