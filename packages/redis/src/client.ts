@@ -77,7 +77,7 @@ function connectCluster(address: RedisClusterAddress, options: ConnectOptions): 
   const tell = (): void => void (isUsable() && client.emit(usableEvent));
   client.on("ready", tell);
   client.on("+node", (node: Redis) => connectMaster(node, tell));
-  client.on("-node", () => lookAgain(client, tell));
+  client.on("-node", lookAgain(client, reconnectAfterMs, tell));
   return { client, usableEvent, isUsable };
 }
 
@@ -94,10 +94,21 @@ function connectMaster(node: Redis, onReady: () => void): void {
   if (node.options.readOnly !== true) node.connect().catch(() => undefined);
 }
 
-/** Asks the other nodes soon where the lost one's slots are. Only the next command would do so, and fail. */
-function lookAgain(client: Cluster, onAnswer: () => void): void {
-  setTimeout(() => {
-    // Slots may have moved to a node that has long been connected.
-    if (client.status === "ready") client.refreshSlotsCache(onAnswer);
-  }, LOOK_AGAIN_MS).unref();
+/**
+ * Asks the other nodes soon where the lost one's slots are, until one of them answers. Only the next command would do so, and fail; and
+ * none is sent while the client is not usable, so that one question without an answer would leave it so for good.
+ */
+function lookAgain(client: Cluster, pauseOf: ConnectOptions["reconnectAfterMs"], onAnswer: () => void): () => void {
+  let looking: NodeJS.Timeout | undefined;
+  const look = (attempt: number): void => {
+    looking ??= setTimeout(
+      () => {
+        looking = undefined;
+        // One that has lost all its nodes begins anew by itself. Else slots may have moved to a node that has long been connected.
+        if (client.status === "ready") client.refreshSlotsCache((error) => (error ? look(attempt + 1) : onAnswer()));
+      },
+      attempt === 0 ? LOOK_AGAIN_MS : pauseOf(attempt),
+    ).unref();
+  };
+  return () => look(0);
 }

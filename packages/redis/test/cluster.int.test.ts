@@ -37,6 +37,12 @@ function open(url: string, waits: boolean): RedisConnection {
   return connection;
 }
 
+/** Until the test is over, or it goes on before. */
+function hang(pid: number): void {
+  process.kill(pid, "SIGSTOP");
+  onTestFinished(() => void process.kill(pid, "SIGCONT"));
+}
+
 async function untilUsable({ client, usableEvent, isUsable }: RedisConnection): Promise<void> {
   if (!isUsable()) await once(client, usableEvent, { signal: AbortSignal.timeout(30_000) });
 }
@@ -47,15 +53,30 @@ test("a node that hangs, and has other keys, does not make a cluster unusable", 
   await askRedis(master.url, "SET", KEY, "1");
   const hanging = cluster.nodes.find((node) => node !== master);
   if (hanging === undefined) throw new Error("expected another master");
-  const hangingPid = hanging.pid;
-  process.kill(hangingPid, "SIGSTOP");
-  onTestFinished(() => void process.kill(hangingPid, "SIGCONT"));
+  hang(hanging.pid);
   const connection = open(cluster.url, false);
   await untilUsable(connection);
   expect(await connection.client.get(KEY)).toBe("1");
   expect(connection.isUsable()).toBe(true);
   await master.kill();
   await waitFor(() => !connection.isUsable(), { timeoutMs: 10_000, what: "the loss of the key's own node to show" });
+});
+
+test("a client whose node is lost while the others do not answer goes on by itself when they do, without a command that asks", async () => {
+  const cluster = await openCluster({});
+  const { master } = await cluster.ownerOf(KEY);
+  const others = cluster.nodes.filter((node) => node !== master);
+  const connection = open(cluster.url, false);
+  await untilUsable(connection);
+  let unanswered = 0;
+  for (const { pid } of others) hang(pid);
+  connection.client.on("node error", (error: Error) => (unanswered += error.message === "timeout" ? 1 : 0));
+  await master.kill();
+  await waitFor(() => unanswered >= others.length, { timeoutMs: 20_000, what: "no node to answer where the slots are" });
+  expect(connection.isUsable()).toBe(false);
+  for (const { pid } of others) process.kill(pid, "SIGCONT");
+  await master.start();
+  await untilUsable(connection);
 });
 
 test("with TLS each node is spoken to by its name, which its certificate is for, and one of another name is not trusted", async () => {
