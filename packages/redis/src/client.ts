@@ -48,37 +48,42 @@ export function connectRedis(address: KnownAddress, options: ConnectOptions): Re
   return { client, usableEvent: "ready", isUsable: () => client.status === "ready" };
 }
 
-/** After the loss of a node the others are asked who has its slots: it again, or the replica that was promoted. When all are lost, the nodes of the URL are. */
+/** After the loss of the key's node the others are asked who has its slots: it again, or the replica that was promoted. When all are lost, the nodes of the URL are. */
 function connectCluster(address: RedisClusterAddress, options: ConnectOptions): RedisConnection {
-  const { nodes, tls, username, password } = address;
-  const { connection, reconnectAfterMs, waits, lazyConnect = false, following } = options;
   const client = new Cluster(
-    nodes.map((node) => ({ ...node })),
-    {
-      redisOptions: {
-        ...connection,
-        ...(username === undefined ? {} : { username }),
-        ...(password === undefined ? {} : { password }),
-        ...(tls ? { tls: {} } : {}),
-      },
-      // A certificate is for a name, so it is not replaced by its address.
-      ...(tls ? { dnsLookup: (name: string, done: (error: null, address: string) => void) => done(null, name) } : {}),
-      clusterRetryStrategy: reconnectAfterMs,
-      enableOfflineQueue: waits,
-      maxRedirections: following.redirections,
-      retryDelayOnFailover: following.retryMs,
-      retryDelayOnClusterDown: following.retryMs,
-      lazyConnect,
-    },
+    address.nodes.map((node) => ({ ...node })),
+    clusterOptions(address, options),
   );
   const usableEvent = "usable";
   const slot = calculateSlot(options.key);
   const isUsable = (): boolean => client.status === "ready" && masterOf(client, slot)?.status === "ready";
-  const tell = (): void => void (isUsable() && client.emit(usableEvent));
-  client.on("ready", tell);
-  client.on("+node", (node: Redis) => connectMaster(node, tell));
-  client.on("-node", lookAgain(client, reconnectAfterMs, tell));
+  const tell = (): void => void client.emit(usableEvent);
+  const look = lookForNode(client, isUsable, options.reconnectAfterMs, tell);
+  const settle = (): void => (isUsable() ? tell() : look());
+  client.on("ready", settle);
+  client.on("+node", (node: Redis) => connectMaster(node, settle));
+  client.on("-node", look);
   return { client, usableEvent, isUsable };
+}
+
+function clusterOptions({ tls, username, password }: RedisClusterAddress, options: ConnectOptions) {
+  const { connection, reconnectAfterMs, waits, lazyConnect = false, following } = options;
+  return {
+    redisOptions: {
+      ...connection,
+      ...(username === undefined ? {} : { username }),
+      ...(password === undefined ? {} : { password }),
+      ...(tls ? { tls: {} } : {}),
+    },
+    // A certificate is for a name, so it is not replaced by its address.
+    ...(tls ? { dnsLookup: (name: string, done: (error: null, address: string) => void) => done(null, name) } : {}),
+    clusterRetryStrategy: reconnectAfterMs,
+    enableOfflineQueue: waits,
+    maxRedirections: following.redirections,
+    retryDelayOnFailover: following.retryMs,
+    retryDelayOnClusterDown: following.retryMs,
+    lazyConnect,
+  } satisfies ClusterOptions;
 }
 
 /** The node that has a slot, as far as the client knows. */
@@ -95,20 +100,23 @@ function connectMaster(node: Redis, onReady: () => void): void {
 }
 
 /**
- * Asks the other nodes soon where the lost one's slots are, until one of them answers. Only the next command would do so, and fail; and
- * none is sent while the client is not usable, so that one question without an answer would leave it so for good.
+ * Asks the nodes soon where the key's slot is, and again until its node is there. Commands alone would have ioredis ask, and none is sent
+ * while the client is not usable: one question without an answer would leave it so for good.
  */
-function lookAgain(client: Cluster, pauseOf: ConnectOptions["reconnectAfterMs"], onAnswer: () => void): () => void {
+function lookForNode(
+  client: Cluster,
+  isUsable: () => boolean,
+  pauseOf: ConnectOptions["reconnectAfterMs"],
+  onFound: () => void,
+): () => void {
   let looking: NodeJS.Timeout | undefined;
-  const look = (attempt: number): void => {
-    looking ??= setTimeout(
-      () => {
-        looking = undefined;
-        // One that has lost all its nodes begins anew by itself. Else slots may have moved to a node that has long been connected.
-        if (client.status === "ready") client.refreshSlotsCache((error) => (error ? look(attempt + 1) : onAnswer()));
-      },
-      attempt === 0 ? LOOK_AGAIN_MS : pauseOf(attempt),
-    ).unref();
+  const lookIn = (ms: number, attempt: number): void => {
+    looking ??= setTimeout(() => {
+      looking = undefined;
+      // A client that has lost all its nodes begins anew by itself.
+      if (client.status !== "ready" || isUsable()) return;
+      client.refreshSlotsCache(() => (isUsable() ? onFound() : lookIn(pauseOf(attempt), attempt + 1)));
+    }, ms).unref();
   };
-  return () => look(0);
+  return () => lookIn(LOOK_AGAIN_MS, 1);
 }
