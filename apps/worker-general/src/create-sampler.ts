@@ -7,6 +7,7 @@ import {
   countBlockedLines,
   countHeld,
   createReceiptLag,
+  listLiveProcesses,
   readDueEvents,
   readOldestSnapshot,
   type ReadReceiptLag,
@@ -32,6 +33,7 @@ export function createSampler(deps: SamplerDeps): () => Promise<void> {
     "blocked lines": () => sampleBlockedLines(deps),
     "held events": () => sampleHeld(deps),
     receipts: () => sampleReceipts(deps, receiptLag),
+    "live processes": () => sampleProcesses(deps),
     "workflow runs": () => sampleRuns(deps),
     "the oldest snapshot": () => sampleSnapshot(deps),
   };
@@ -63,6 +65,13 @@ async function sampleHeld({ database, metrics }: SamplerDeps): Promise<void> {
 async function sampleReceipts({ metrics }: SamplerDeps, readLag: ReadReceiptLag): Promise<void> {
   const seconds = await readLag();
   if (seconds !== null) metrics.set("outbox_receipt_lag_seconds", seconds);
+}
+
+/** A queue says of the jobs in a dead worker's hands that they run, until another one takes them away; the register says that there is none. */
+async function sampleProcesses({ database, metrics }: SamplerDeps): Promise<void> {
+  const processes = await listLiveProcesses(database.pool);
+  for (const queue of QUEUE_NAMES)
+    metrics.set("queue_processes", processes.filter(({ queues }) => queues.includes(queue)).length, { queue });
 }
 
 async function sampleRuns({ database, metrics }: SamplerDeps): Promise<void> {

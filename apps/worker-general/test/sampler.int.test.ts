@@ -162,6 +162,22 @@ test("queues are counted by state", async () => {
   });
 });
 
+test("each queue has the live processes that work it, those of an older release too, and 0 where none is left", async () => {
+  const { database, sample } = await openBench();
+  const enter = `INSERT INTO "OutboxDrainer" ("id", "app", "host", "pid", "queueBackend", "queuePrefix", "queues", "consumers", "aliveUntil")
+    VALUES (gen_random_uuid(), 'worker', 'here', 1, 'redis', 'p', $1, $2, clock_timestamp() + $3::interval)`;
+  await database.pool.query(enter, [["outbox.mail", "outbox.webhook"], ["mail-render"], "30 seconds"]);
+  await database.pool.query(enter, [["outbox.mail"], null, "30 seconds"]);
+  await database.pool.query(enter, [["outbox.mail", "toolctrl.email"], ["email-send"], "-1 second"]);
+  expect(await sample()).toMatchObject({
+    'queue_processes{queue="outbox.mail"}': 2,
+    'queue_processes{queue="outbox.webhook"}': 1,
+    'queue_processes{queue="toolctrl.email"}': 0,
+  });
+  await database.pool.query(`UPDATE "OutboxDrainer" SET "aliveUntil" = clock_timestamp() - interval '1 second'`);
+  expect(await sample()).toMatchObject({ 'queue_processes{queue="outbox.mail"}': 0, 'queue_processes{queue="outbox.webhook"}': 0 });
+});
+
 test("while the database is away the sampler rejects nothing, still counts the queues, and does not say that it has sampled", async () => {
   const { database, backend, sample } = await openBench();
   await backend.addAll([{ queue: "outbox.mail", id: "outbox-a", name: "t", data: {} }]);

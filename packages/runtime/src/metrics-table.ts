@@ -76,6 +76,7 @@ export const METRICS = {
   queue_dead_total: { kind: "counter", help: "Jobs that will not run again by themselves", labels: ["queue"] },
   queue_stalled_total: { kind: "counter", help: "Jobs taken from a worker that had died or lost them", labels: ["queue"] },
   queue_jobs: { kind: "gauge", help: "Jobs by state, as last sampled", labels: ["queue", "state"] },
+  queue_processes: { kind: "gauge", help: "Live processes that work the queue, as last sampled", labels: ["queue"] },
   workflow_runs: {
     kind: "gauge",
     help: "Runs that have not ended (queued, running, waiting), as last sampled; 100,000 of each at most",
