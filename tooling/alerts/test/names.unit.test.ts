@@ -1,6 +1,7 @@
 import { METRICS } from "@toolctrl/runtime/metrics";
 import { describe, expect, test } from "vitest";
 import { parseDashboard, queriesOf, readDashboard } from "../src/dashboard.ts";
+import { lopsidedBounds } from "../src/lopsided-bounds.ts";
 import { readQuery } from "../src/query.ts";
 import { readAlerts } from "../src/rules.ts";
 import { metricOf, unknownNames } from "../src/unknown-names.ts";
@@ -43,6 +44,22 @@ describe("every metric and label exists that is named by", () => {
       return list === "" ? [] : list.split(", ");
     });
     expect(new Set(named)).toEqual(new Set(readAlerts().map(({ alert }) => alert)));
+  });
+});
+
+describe('a bucket\'s bound is found as each Prometheus stores it, le="1" before 3.0 and le="1.0" since', () => {
+  test("by the alert rules and the dashboard", () => {
+    const queries = [...readAlerts(), ...queriesOf(readDashboard())].map(({ expr }) => expr);
+    expect(queries.flatMap(lopsidedBounds)).toEqual([]);
+  });
+
+  test("and a query that knows one of them is refused", () => {
+    const bucket = (matcher: string): string => `rate(outbox_tick_seconds_bucket{${matcher}}[5m])`;
+    const one = ['le="1"', 'le="1.0"', 'code="x", le = "10"', 'le!="5"', 'le=~"0.5|1"', 'le="2"', "le='30'", 'le=~"1(\\\\.0)?|5"'];
+    for (const matcher of one)
+      expect(lopsidedBounds(bucket(matcher))).toEqual([expect.stringMatching(/as le="\d+" and as le="\d+\.0", got/)]);
+    const both = ['le=~"1.*"', 'le=~"1(\\\\.0)?"', 'le="0.5"', 'le="+Inf"', 'le!~"10(\\\\.0)?"', 'code="1"', 'role="1"'];
+    for (const matcher of both) expect(lopsidedBounds(bucket(matcher))).toEqual([]);
   });
 });
 
