@@ -47,6 +47,17 @@ describe("every metric and label exists that is named by", () => {
   });
 });
 
+test("an alert on what a counter has gained sees what a series held when it was first scraped", () => {
+  const gains = readAlerts().flatMap(({ expr }) =>
+    [...expr.matchAll(/increase\((\w+)(.*?)\[(\w+)\]\)/g)].map((found) => ({ expr, found })),
+  );
+  expect(gains.length).toBeGreaterThan(5);
+  for (const { expr, found } of gains) {
+    const [gain, name = "", matchers = "", window = ""] = found;
+    expect(expr).toContain(`(${name}${matchers} unless ${name} offset ${window}) or ${gain}`);
+  }
+});
+
 describe('a bucket\'s bound is found as each Prometheus stores it, le="1" before 3.0 and le="1.0" since', () => {
   test("by the alert rules and the dashboard", () => {
     const queries = [...readAlerts(), ...queriesOf(readDashboard())].map(({ expr }) => expr);
