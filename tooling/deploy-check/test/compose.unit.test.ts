@@ -1,43 +1,16 @@
-import { beforeAll, describe, expect, test } from "vitest";
-import { checkCompose, type Platform } from "../src/compose/check-compose.ts";
-import { readCompose, type Compose } from "../src/compose/read-compose.ts";
-import { loadPrograms, SERVICES, type Program } from "../src/programs.ts";
-import { fillInValues } from "../src/fill-in-values.ts";
+import { describe, expect, test } from "vitest";
+import type { Compose } from "../src/compose/read-compose.ts";
+import { SERVICES } from "../src/programs.ts";
 import { FILES } from "./files.ts";
+import { COMPOSE_FILES, composeOf, doctored, problemsOf, VALUES } from "./support.ts";
 
-const PLATFORMS: readonly Platform[] = ["plain", "coolify"];
-const values = fillInValues();
-let programs: readonly Program[];
-
-beforeAll(async () => {
-  programs = await loadPrograms();
-});
-
-function problemsOf(platform: Platform, text: string, given: Readonly<Record<string, string>> = values): string[] {
-  return checkCompose({ text, platform, programs, values: given });
-}
-
-/** The file with one thing changed, which has to be there. */
-function doctored(platform: Platform, part: string | RegExp, instead: string): string {
-  const text = FILES[platform];
-  const changed = text.replace(part, instead);
-  if (changed === text) throw new Error(`expected ${String(part)} in the compose file, got it nowhere`);
-  return changed;
-}
-
-function composeOf(platform: Platform): Compose {
-  const read = readCompose(FILES[platform]);
-  if ("problems" in read) throw new Error(read.problems.join("\n"));
-  return read.compose;
-}
-
-describe.each(PLATFORMS)("the compose file for %s", (platform) => {
+describe.each(COMPOSE_FILES)("the compose file %s", (file) => {
   test("starts what the image has, gives each program all that it reads and nothing else, and lets it drain", () => {
-    expect(problemsOf(platform, FILES[platform])).toEqual([]);
+    expect(problemsOf(file)).toEqual([]);
   });
 
   test("gives the mail server to worker-mail alone, and the key of stored credentials to web alone", () => {
-    const { services } = composeOf(platform);
+    const { services } = composeOf(file);
     const holders = (name: string): string[] =>
       SERVICES.filter((service) => !["none", undefined, null].includes(services[service]?.environment?.[name]));
     expect(holders("SMTP_URL")).toEqual(["worker-mail"]);
@@ -96,8 +69,8 @@ describe.each(PLATFORMS)("the compose file for %s", (platform) => {
     ["a missing secret", / {6}WEBHOOK_SECRETS_KEY: .+\n/, "", "worker-mail: expected WEBHOOK_SECRETS_KEY, got none"],
     [
       "somebody else's secret",
-      "      WORKER_QUEUE_GROUP: general\n",
-      "      WORKER_QUEUE_GROUP: general\n      SMTP_URL: ${SMTP_URL:?}\n",
+      /( +)WORKER_QUEUE_GROUP: general\n/,
+      "$&$1SMTP_URL: ${SMTP_URL:?}\n",
       "worker-general: expected no SMTP_URL",
     ],
     [
@@ -142,15 +115,15 @@ describe.each(PLATFORMS)("the compose file for %s", (platform) => {
   ];
 
   test.each(CASES)("with %s is found out", (_what, part, instead, problem) => {
-    expect(problemsOf(platform, doctored(platform, part, instead)).join("\n")).toContain(problem);
+    expect(problemsOf(file, doctored(file, part, instead)).join("\n")).toContain(problem);
   });
 
   test("asks for every variable without a default: Compose refuses to start without it", () => {
-    const asked = [...new Set([...FILES[platform].matchAll(/\$\{(\w+):\?/g)].map(([, name = ""]) => name))];
+    const asked = [...new Set([...FILES[file].matchAll(/\$\{(\w+):\?/g)].map(([, name = ""]) => name))];
     expect(asked.length).toBeGreaterThan(3);
     const silent = asked.filter(
       (name) =>
-        !problemsOf(platform, FILES[platform], { ...values, [name]: "" })
+        !problemsOf(file, FILES[file], { ...VALUES[file], [name]: "" })
           .join("\n")
           .includes(`${name}: expected`),
     );

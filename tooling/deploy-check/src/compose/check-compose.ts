@@ -1,5 +1,8 @@
 import { SERVICES, type Program } from "../programs.ts";
+import { checkAgreement } from "./check-agreement.ts";
 import { checkEnvironment, secretsOf } from "./check-environment.ts";
+import { checkServers } from "./check-servers.ts";
+import { checkWiring } from "./check-wiring.ts";
 import { commandProblem, healthProblem } from "./command-file.ts";
 import { readCompose, type Compose, type Service } from "./read-compose.ts";
 import { interpolate, variablesOf } from "./variables.ts";
@@ -10,6 +13,8 @@ export type Platform = "plain" | "coolify";
 const START_PERIOD_MS = 30_000;
 /** What the health command gives itself, and a moment to start. */
 const HEALTH_TIMEOUT_MS = 4000;
+/** A port that is open on the host itself only, unless a variable has another address. */
+const LOOPBACK = /^(?:\$\{\w+:-)?127\.0\.0\.1:/;
 
 export interface ComposeCheck {
   readonly text: string;
@@ -27,6 +32,10 @@ export function checkCompose({ text, platform, programs, values }: ComposeCheck)
   // Coolify adds an `env_file` with every variable of the application to every service.
   const secrets = platform === "coolify" ? secretsOf(programs) : [];
   const missing = SERVICES.filter((name) => compose.services[name] === undefined).map((name) => `services: expected ${name}, got none`);
+  const running = programs.flatMap(({ service: name, shape }) => {
+    const service = compose.services[name];
+    return service === undefined ? [] : [{ name, service, reads: new Set(Object.keys(shape)) }];
+  });
   return [
     ...missing,
     ...Object.entries(compose.services).flatMap(([name, service]) => platformProblems(name, service, platform)),
@@ -35,12 +44,15 @@ export function checkCompose({ text, platform, programs, values }: ComposeCheck)
       if (service === undefined) return [];
       const problems = [
         ...processProblems(service, app),
-        ...(name === "migrate" ? migrateProblems(service, platform) : appProblems(service, compose)),
+        ...(name === "migrate" ? migrateProblems(service, platform) : appProblems(service)),
         ...checkEnvironment(service, program, values, secrets),
       ];
       return problems.map((problem) => `${name}: ${problem}`);
     }),
     ...portProblems(compose),
+    ...checkAgreement(running),
+    ...checkWiring(compose),
+    ...checkServers(running, compose),
   ];
 }
 
@@ -76,11 +88,10 @@ function migrateProblems({ restart, exclude_from_hc: excluded, healthcheck }: Se
 }
 
 /** A program that stays: it is asked whether it lives, begins after the migrations, and has the time to drain. */
-function appProblems(service: Service, { services }: Compose): string[] {
+function appProblems(service: Service): string[] {
   const { healthcheck, depends_on: waits = {}, stop_grace_period: graceMs = 0, restart, environment = {} } = service;
   const health = healthProblem(healthcheck?.test);
   const drainMs = Number(interpolate(environment["SHUTDOWN_GRACE_MS"] ?? "", {}));
-  const strangers = Object.keys(waits).filter((name) => services[name] === undefined);
   return [
     ...(health === null ? [] : [health]),
     ...(healthcheck !== undefined && healthcheck.start_period < START_PERIOD_MS
@@ -92,7 +103,6 @@ function appProblems(service: Service, { services }: Compose): string[] {
     ...(waits["migrate"]?.condition === "service_completed_successfully"
       ? []
       : ["expected it to wait for migrate with service_completed_successfully"]),
-    ...strangers.map((name) => `expected a service ${name} to wait for, got none`),
     ...(drainMs > 0 && drainMs < graceMs
       ? []
       : [`expected SHUTDOWN_GRACE_MS (${drainMs}) to be less than stop_grace_period (${graceMs} ms)`]),
@@ -109,6 +119,12 @@ function portProblems({ services }: Compose): string[] {
   return [
     ...(asked === `http://web:${port}` ? [] : [`worker-general: expected WORKFLOW_BRIDGE_URL to be http://web:${port}, got ${asked}`]),
     ...ports.filter((entry) => !entry.endsWith(`:${port}`)).map((entry) => `web: expected port ${port} to be published, got ${entry}`),
+    ...ports
+      .filter((entry) => !LOOPBACK.test(entry))
+      .map(
+        (entry) =>
+          `web: expected its port to be published on 127.0.0.1 unless somebody says otherwise, got ${entry}: Docker opens it past the firewall; write \${PUBLISH_WEB_AT:-127.0.0.1:${port}}:${port}`,
+      ),
     ...magic.filter((name) => name !== `SERVICE_URL_WEB_${port}`).map((name) => `web: expected SERVICE_URL_WEB_${port}, got ${name}`),
   ];
 }
