@@ -46,6 +46,7 @@ test("a handler that blocks its event loop for five locks: another worker has th
     what: "the idle worker to have finished",
   });
   expect(await idle.metric(`queue_stalled_total{queue="${QUEUE}"}`)).toBe(1);
+  await idle.waitForLine(new RegExp(`"jobId":"${jobIdFor(id)}".*a job was taken from a worker that died or lost it`));
   await waitFor(() => performance.now() - blockedAt >= 5 * LOCK_MS, { what: "five locks" });
   const cached = await cachedResult(rig, id);
   await writeFile(unblock, "");

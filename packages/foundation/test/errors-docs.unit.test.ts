@@ -10,7 +10,7 @@ function renderPage(): string {
     "# Errors",
     "Every coded error of the product: `packages/foundation/src/error-codes.ts`, one line each. An error has a `code`, a message (expected X, got Y), `facts`, and the `fix` below.",
     "*Retry* says whether trying the same thing again, unchanged, can help. Consumers go by it: an error that a retry cannot help ends the delivery at once.",
-    "After a change of the table, `vitest run packages/foundation/test/errors-docs.unit.test.ts -u` writes this page again.",
+    "After a change of the table, `pnpm exec vitest run packages/foundation/test/errors-docs.unit.test.ts -u` writes this page again.",
   ];
   const rows = codes.map(([code, { retry, fix }]) => `| \`${code}\` | ${retry ? "yes" : "no"} | ${fix.replaceAll("|", "\\|")} |`);
   return `${intro.join("\n\n")}\n\n| Code | Retry | What to do |\n| --- | --- | --- |\n${rows.join("\n")}\n`;

@@ -106,7 +106,7 @@ export function createBatchDispatcher(deps: BatchDispatcherDeps): BatchDispatche
       const claim = await claimNext(epoch);
       tally.claimed += claim.events.length;
       more = claim.more;
-      inFlight.push(enqueue(claim.events, tally).catch((error: unknown) => void failures.push(error)));
+      inFlight.push(addJobs(claim.events, tally).catch((error: unknown) => void failures.push(error)));
       if (inFlight.length >= MAX_BATCHES_IN_FLIGHT) await inFlight.shift();
     }
     await Promise.all(inFlight);
@@ -122,7 +122,7 @@ export function createBatchDispatcher(deps: BatchDispatcherDeps): BatchDispatche
   }
 
   /** Puts a batch behind what its lanes are doing, so that a line's events are handed off in the order they were claimed. */
-  async function enqueue(events: readonly ClaimedEvent[], tally: Tally): Promise<void> {
+  async function addJobs(events: readonly ClaimedEvent[], tally: Tally): Promise<void> {
     const parts = splitIntoLanes(events).map((part, index) => {
       const run = (lanes[index] ?? Promise.resolve()).then(() => drainLane(part, tally));
       // The chain goes on after a failure; the failure itself is the caller's.

@@ -59,7 +59,11 @@ function listen(
   worker.on("error", createErrorReporter(log, { queue }, "the worker's request failed"));
   worker.on("locksRenewed", ({ jobIds }) => running.renewed(jobIds));
   worker.on("lockRenewalFailed", (jobIds) => running.lost(jobIds));
-  worker.on("stalled", (id) => options.onStalled?.({ id, queue }));
+  worker.on("stalled", (id) => {
+    // Before it is dead nothing else names a job that brings its worker down.
+    log.warn({ queue, jobId: id }, "a job was taken from a worker that died or lost it");
+    options.onStalled?.({ id, queue });
+  });
   worker.on("failed", (job, error) => {
     // Also told of failures that will be retried. Only the move to the failed set gives a job its end, and only once it has succeeded.
     if (job?.finishedOn === undefined) return;

@@ -48,7 +48,7 @@ test("docs/reference/metrics.md is what the table says", async () => {
   );
   const intro = [
     "# Metrics",
-    "Generated from the table of `@toolctrl/runtime/metrics`; after a change there, `vitest run packages/runtime/test/metrics.unit.test.ts -u` writes it again.",
+    "Generated from the table of `@toolctrl/runtime/metrics`; after a change there, `pnpm exec vitest run packages/runtime/test/metrics.unit.test.ts -u` writes it again.",
     "Reading `/metrics` never touches the database: gauges hold what a sampler last set. No label holds a tenant, an event or a record. Node's own process metrics come beside these.",
   ];
   const page = `${intro.join("\n\n")}\n\n| Metric | Kind | Labels | What it counts |\n| --- | --- | --- | --- |\n${rows.join("\n")}\n`;

@@ -18,7 +18,7 @@ const OF_COMPOSE: Readonly<Record<string, string>> = {
   PUBLISH_WEB_AT: "Address and port of the host at which docker-compose.yml publishes web",
 };
 
-const HEAD = `# Written from the schemas of the apps and from the compose files; after a change there, \`vitest run tooling/deploy-check -u\` writes it again.
+const HEAD = `# Written from the schemas of the apps and from the compose files; after a change there, \`pnpm exec vitest run tooling/deploy-check -u\` writes it again.
 #
 # Copy it to .env beside docker-compose.yml and fill in what has no "#" in front. The others show their default; docs/reference/env.md
 # says more. Never commit .env.`;

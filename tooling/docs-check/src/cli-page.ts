@@ -40,7 +40,7 @@ export async function renderCliPage(): Promise<string> {
   const program = await loadCli();
   const sections = [
     "# Commands of toolctrl-cli",
-    "Generated from the commands themselves; after a change there, `vitest run tooling/docs-check/test/pages.unit.test.ts -u` writes it again. What they do, print and end with is told in [CLI](cli.md).",
+    "Generated from the commands themselves; after a change there, `pnpm exec vitest run tooling/docs-check/test/pages.unit.test.ts -u` writes it again. What they do, print and end with is told in [CLI](cli.md).",
     `Every command takes these too:\n\n${optionsOf(program)}`,
     ...program.commands.flatMap((command) => sectionsOf(command, [])),
   ];

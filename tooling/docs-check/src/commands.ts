@@ -65,9 +65,9 @@ export const RUN_ELSEWHERE: Readonly<Record<string, { readonly file: string; rea
   },
   "pnpm toolctrl-cli outbox tail --status FAILED,CANCELLED": { file: `${CLI_TESTS}/tail.int.test.ts`, title: "a filter narrows them" },
   "source <(toolctrl-cli complete bash)": { file: `${CLI_TESTS}/complete.e2e.test.ts`, title: "source <(toolctrl-cli complete bash)" },
-  'toolctrl-cli() { node --conditions=source apps/cli/src/main.ts "$@"; }': {
+  'toolctrl-cli() { node_modules/.bin/node --conditions=source apps/cli/src/main.ts "$@"; }': {
     file: `${CLI_TESTS}/complete.e2e.test.ts`,
-    title: 'toolctrl-cli() { "$NODE" --conditions=source "$MAIN" "$@"; }',
+    title: 'toolctrl-cli() { node_modules/.bin/node --conditions=source apps/cli/src/main.ts "$@"; }',
   },
   "pnpm toolctrl-cli complete fish > ~/.config/fish/completions/toolctrl-cli.fish": {
     file: `${CLI_TESTS}/complete.unit.test.ts`,

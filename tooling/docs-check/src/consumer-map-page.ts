@@ -29,7 +29,7 @@ export function renderConsumerMapPage(): string {
   const entries = Object.entries(CONSUMER_MAP);
   return `${[
     "# The consumer map",
-    "Generated from `packages/consumer-map/src/map.ts`; after a change there, `vitest run tooling/docs-check/test/pages.unit.test.ts -u` writes it again.",
+    "Generated from `packages/consumer-map/src/map.ts`; after a change there, `pnpm exec vitest run tooling/docs-check/test/pages.unit.test.ts -u` writes it again.",
     "Every consumer: what it does to the world, what keeps a second delivery from doing that again, and the tests that show it. `pnpm consumer-map` says whether they do: on these sources, all passed, none skipped. What each of them does after a crash, a flush of Redis or a replay is told in the [audit](../outbox-idempotency-audit.md).",
     tableOf(
       ["Consumer", "Reads", "Events", "Does", "Scope"],

@@ -36,7 +36,7 @@ export async function renderEnvPage(): Promise<string> {
   const programs = await listProgramEnvs();
   const sections = [
     "# Environment",
-    "Generated from the schemas of the apps and of `@toolctrl/runtime/env`; after a change there, `vitest run tooling/docs-check/test/pages.unit.test.ts -u` writes it again.",
+    "Generated from the schemas of the apps and of `@toolctrl/runtime/env`; after a change there, `pnpm exec vitest run tooling/docs-check/test/pages.unit.test.ts -u` writes it again.",
     "A wrong value stops the process at its start, with every problem in one message; it is never replaced by the default.",
     "An empty value of a variable whose default is *unset* counts as unset.",
     "Variables that several programs share come first; what each program reads is in its own section below them.",

@@ -15,7 +15,7 @@ export function renderEventsPage(): string {
 function intro(): string {
   return [
     "# Events",
-    "Generated from the catalogue of `@toolctrl/foundation/events` and the routes of `@toolctrl/event-router`; after a change there, `vitest run tooling/docs-check/test/pages.unit.test.ts -u` writes it again.",
+    "Generated from the catalogue of `@toolctrl/foundation/events` and the routes of `@toolctrl/event-router`; after a change there, `pnpm exec vitest run tooling/docs-check/test/pages.unit.test.ts -u` writes it again.",
     "An event type is lowercase and dot-separated, `<domain>.<entity>.<action>`, with more segments and hyphens inside a segment where they help.",
     `A payload is a JSON object of at most ${MAX_PAYLOAD_BYTES / KIB / KIB} MiB and ${MAX_PAYLOAD_DEPTH} levels. Above ${MAX_INLINE_PAYLOAD_BYTES / KIB} KiB it travels by reference: the job carries the event's id, and the consumer gets the payload from the row.`,
   ].join("\n\n");

@@ -88,6 +88,27 @@ test("the emergency requeue leaves an event as the CLI does, with its audit row,
   expect(await readActions(byHand)).toHaveLength(1);
 });
 
+test("a mail that was rendered and not sent is found by the question for late receipts, however long ago it was handed off", async () => {
+  const [late, sent] = [await fail(), await fail()];
+  await database.pool.query(
+    `UPDATE "OutboxEvent" SET "status" = 'DONE', "lastErrorCode" = NULL, "lastError" = NULL, "processedAt" = clock_timestamp() - interval '3 days'
+      WHERE "id" = ANY($1::uuid[])`,
+    [[late, sent]],
+  );
+  const receipts = [
+    [late, "mail-render"],
+    [sent, "mail-render"],
+    [sent, "email-send"],
+  ];
+  for (const [id, consumer] of receipts)
+    await database.pool.query(
+      `INSERT INTO "OutboxReceipt" ("tenantId", "eventId", "consumer", "outcome") VALUES ('acme', $1::uuid, $2, 'done')`,
+      [id, consumer],
+    );
+  const question = statements.find(({ path }) => path.endsWith("outbox-receipts-late.md"))?.sql ?? "";
+  expect((await database.pool.query<{ id: string }>(question)).rows.map(({ id }) => id)).toEqual([late]);
+});
+
 test("a session is ended by the pid that the runbook has somebody look up", async () => {
   const forgotten = await database.pool.connect();
   const ended = new Promise<Error>((resolve) => forgotten.on("error", resolve));

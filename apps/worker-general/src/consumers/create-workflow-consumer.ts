@@ -21,7 +21,7 @@ export interface WorkflowDeps {
 }
 
 /**
- * The subscriber of `outbox.workflow`: starts the workflows that an event matches, runs what was requested, and goes on with what waited. A start
+ * The consumer of `outbox.workflow`: starts the workflows that an event matches, runs what was requested, and goes on with what waited. A start
  * is one transaction with its receipt; of a run each step is, so that a delivery in the middle of one finds what is left to do.
  */
 export function createWorkflowConsumer(deps: WorkflowDeps): NamedConsumer<typeof NAME> {
