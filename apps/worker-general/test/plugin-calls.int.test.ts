@@ -1,5 +1,6 @@
-import { publishOutboxEvent } from "@toolctrl/db/outbox";
+import { outboxTransactionOf, publishOutboxEvent } from "@toolctrl/db/outbox";
 import { type PluginHook, type PluginTransaction, disablePluginSubscription, listPluginSubscriptions } from "@toolctrl/domain/plugins";
+import { rowCreate } from "@toolctrl/domain/rows";
 import { verifyWebhook } from "@toolctrl/domain/webhook-endpoints";
 import { CodedError } from "@toolctrl/foundation/errors";
 import { expect, test } from "vitest";
@@ -47,9 +48,43 @@ test("what a function writes and publishes is there once, of the try that ended 
     type: HOOK,
     payload: LEAD,
     createdAt: expect.stringMatching(/Z$/),
+    depth: 1,
     pluginId: "p",
     subscriptionId,
   });
+});
+
+test("what a function publishes comes of its hook, whichever way it is published, and the function knows how deep that is", async () => {
+  const rig = await openPlugins();
+  const { tenantId, database } = rig;
+  let told: number | undefined;
+  await rig.subscribe("again");
+  rig.start({
+    async again({ depth }, { tx }) {
+      told = depth;
+      const note = { tenantId, table: "note", data: {} };
+      await rowCreate(tx, { ...note, context: { kind: "request", actor: "p" } });
+      await rowCreate(outboxTransactionOf(tx), note);
+      await publishOutboxEvent(tx, { tenantId, type: "audit.other.done", payload: {}, correlationId: "own", causationId: "own" });
+    },
+  });
+  const hook = { tenantId, type: "plugin.hook.workflow.executed", payload: {}, depth: 7, correlationId: "case" } as const;
+  const { id } = await database.prisma.$transaction((tx) => publishOutboxEvent(tx, hook));
+  await rig.handOff();
+  await rig.untilReceipt(id, "plugin-invoke");
+  const { rows } = await database.pool.query(
+    `SELECT "eventType" AS "type", "depth", "correlationId", "causationId" FROM "OutboxEvent" WHERE "tenantId" = $1 AND "id" <> $2 ORDER BY "position"`,
+    [tenantId, id],
+  );
+  const ofHook = { depth: 8, correlationId: "case", causationId: id };
+  expect(rows).toEqual([
+    { type: "record.note.created", ...ofHook },
+    { type: "workflow.trigger.event", ...ofHook },
+    { type: "webhook.row.created", ...ofHook },
+    { type: "record.note.created", ...ofHook },
+    { type: "audit.other.done", depth: 8, correlationId: "own", causationId: "own" },
+  ]);
+  expect(told).toBe(8);
 });
 
 test("ten deliveries of a hook at once, with no claim before them, run its function to the end once", async () => {

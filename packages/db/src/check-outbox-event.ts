@@ -5,7 +5,7 @@ import { checkEventPayload, findOutboxEvent } from "@toolctrl/foundation/events"
 import { encodeStrictJson } from "@toolctrl/foundation/json";
 import { recordKeyOf } from "@toolctrl/foundation/record-key";
 import { activeTraceContext } from "@toolctrl/tracing/spans";
-import type { OutboxEventInput } from "./outbox-event-input.ts";
+import type { EventCause, OutboxEventInput } from "./outbox-event-input.ts";
 
 const MAX_NAME_LENGTH = 200;
 // Two keys of four-byte characters must fit an index entry (2,704 bytes): a longer one would fail inside the transaction.
@@ -50,15 +50,17 @@ export interface CheckedEvent {
  * Checks everything of an event that can be checked without the database, so that no SQL of a refused event poisons the caller's
  * transaction.
  *
+ * @param cause what led to the event, where it says nothing of its own
  * @throws CodedError `PUBLISH.ARGUMENT`, `PUBLISH.EVENT_TYPE`, `PUBLISH.PAYLOAD_NOT_JSON`, `PUBLISH.PAYLOAD_TOO_LARGE`,
  * `PUBLISH.PAYLOAD_SCHEMA`
  */
-export function checkOutboxEvent(event: OutboxEventInput): CheckedEvent {
+export function checkOutboxEvent(event: OutboxEventInput, cause: EventCause = {}): CheckedEvent {
   checkShape(event);
   assertEventType(event.type);
   const explicitKey = text(event.recordKey, "recordKey", MAX_KEY_LENGTH);
   const { recordKey: derivedKey, ...stored } = payload(event);
   const recordKey = agreedKey(explicitKey, derivedKey);
+  const { correlationId = cause.correlationId, causationId = cause.causationId, depth = cause.depth } = event;
   return {
     tenantId: required(event.tenantId, "tenantId"),
     eventType: event.type,
@@ -67,9 +69,9 @@ export function checkOutboxEvent(event: OutboxEventInput): CheckedEvent {
     recordKey,
     derivable: derivedKey !== null,
     scheduledAt: schedule(event.scheduledAt, recordKey !== null),
-    correlationId: text(event.correlationId, "correlationId", MAX_NAME_LENGTH),
-    causationId: text(event.causationId, "causationId", MAX_NAME_LENGTH),
-    depth: depth(event.depth),
+    correlationId: text(correlationId, "correlationId", MAX_NAME_LENGTH),
+    causationId: text(causationId, "causationId", MAX_NAME_LENGTH),
+    depth: checkDepth(depth),
     ...traceContext(event),
   };
 }
@@ -120,7 +122,7 @@ function schedule(at: unknown, keyed: boolean): string | null {
   return null;
 }
 
-function depth(value: unknown): number {
+function checkDepth(value: unknown): number {
   if (value === undefined) return 0;
   if (typeof value === "number" && Number.isInteger(value) && value >= 0 && value <= MAX_DEPTH) return value;
   return refuse("depth", `an integer from 0 to ${MAX_DEPTH}`, typeof value === "number" ? String(value) : typeof value);

@@ -26,6 +26,9 @@ export interface OutboxEventInput<T extends string = string> {
   readonly tracestate?: string | undefined;
 }
 
+/** What leads to an event. */
+export type EventCause = Pick<OutboxEventInput, "causationId" | "correlationId" | "depth">;
+
 export interface PublishedEvent {
   /** The event's id; for a duplicate, that of the event which is there already. */
   readonly id: string;

@@ -1,4 +1,5 @@
 import { CodedError } from "@toolctrl/foundation/errors";
+import type { EventCause } from "./outbox-event-input.ts";
 import type { Queryable } from "./sql.ts";
 
 /**
@@ -11,12 +12,31 @@ export interface OutboxTransaction {
   readonly $connect?: never;
 }
 
+const causes = new WeakMap<object, EventCause>();
+
 /** A transaction of raw SQL in the shape of Prisma's, for publishing and receipts inside it. */
 export function outboxTransactionOf(tx: Queryable): OutboxTransaction {
-  return {
+  const outbox: OutboxTransaction = {
     $executeRawUnsafe: async (query, ...values) => (await tx.query(query, values)).rowCount ?? 0,
     $queryRawUnsafe: async <T>(query: string, ...values: unknown[]) => (await tx.query(query, values)).rows as T,
   };
+  causes.set(outbox, eventCauseOf(tx));
+  return outbox;
+}
+
+/**
+ * The transaction, for code that is handed it and knows of no cause: everything that is published through it says what led to it, where the event
+ * says nothing of its own. It is another object, as a connection outlives its transaction.
+ */
+export function withEventCause(tx: Queryable, cause: EventCause): Queryable & OutboxTransaction {
+  const caused = { query: tx.query.bind(tx), ...outboxTransactionOf(tx) };
+  causes.set(caused, cause);
+  return caused;
+}
+
+/** What led to all that is published through a transaction, as far as that was said. */
+export function eventCauseOf(tx: object): EventCause {
+  return causes.get(tx) ?? {};
 }
 
 /**

@@ -2,8 +2,8 @@ import { CodedError } from "@toolctrl/foundation/errors";
 import { uuidv7 } from "uuidv7";
 import { checkOutboxEvent, type CheckedEvent } from "./check-outbox-event.ts";
 import { findManyPublished, findPublished, insertOutboxEvent, insertOutboxEvents, type NewEvent } from "./insert-outbox-events.ts";
-import type { OutboxEventInput, PublishedEvent } from "./outbox-event-input.ts";
-import { assertOutboxTransaction, type OutboxTransaction } from "./outbox-transaction.ts";
+import type { EventCause, OutboxEventInput, PublishedEvent } from "./outbox-event-input.ts";
+import { assertOutboxTransaction, eventCauseOf, type OutboxTransaction } from "./outbox-transaction.ts";
 
 /** More in one call is refused: the statement would hold its locks, and its text, too long. */
 export const MAX_EVENTS_PER_PUBLISH = 1_000;
@@ -22,7 +22,7 @@ const MAX_TRIES = 3;
  */
 export async function publishOutboxEvent<T extends string>(tx: OutboxTransaction, event: OutboxEventInput<T>): Promise<PublishedEvent> {
   assertOutboxTransaction(tx);
-  const checked = checkOutboxEvent(event);
+  const checked = checkOutboxEvent(event, eventCauseOf(tx));
   for (let tries = 0; tries < MAX_TRIES; tries += 1) {
     const id = uuidv7();
     if (await insertOutboxEvent(tx, { ...checked, id })) return { id, duplicate: false };
@@ -46,7 +46,7 @@ export async function publishOutboxEvents<const T extends readonly string[]>(
   events: readonly [...{ readonly [Index in keyof T]: OutboxEventInput<T[Index]> }],
 ): Promise<PublishedEvent[]> {
   assertOutboxTransaction(tx);
-  const checked = checkList(events);
+  const checked = checkList(events, eventCauseOf(tx));
   const results: Array<PublishedEvent | undefined> = checked.map(() => undefined);
   let open = checked.map((event, index) => ({ event, index }));
   for (let tries = 0; tries < MAX_TRIES && open.length > 0; tries += 1) {
@@ -81,12 +81,12 @@ async function resolveDuplicates(tx: OutboxTransaction, refused: Open, results: 
   });
 }
 
-function checkList(events: readonly OutboxEventInput[]): CheckedEvent[] {
+function checkList(events: readonly OutboxEventInput[], cause: EventCause): CheckedEvent[] {
   if (!Array.isArray(events) || events.length > MAX_EVENTS_PER_PUBLISH) {
     const got = Array.isArray(events) ? String(events.length) : typeof events;
     throw new CodedError("PUBLISH.ARGUMENT", `expected a list of at most ${MAX_EVENTS_PER_PUBLISH} events, got ${got}`, { facts: { got } });
   }
-  const checked = events.map((event: OutboxEventInput, index) => checkAt(event, index));
+  const checked = events.map((event: OutboxEventInput, index) => checkAt(event, index, cause));
   const bytes = checked.reduce((sum, event) => sum + event.bytes, 0);
   if (bytes <= MAX_BYTES_PER_PUBLISH) return checked;
   throw new CodedError("PUBLISH.PAYLOAD_TOO_LARGE", `expected payloads of at most ${MAX_BYTES_PER_PUBLISH} bytes together, got ${bytes}`, {
@@ -94,9 +94,9 @@ function checkList(events: readonly OutboxEventInput[]): CheckedEvent[] {
   });
 }
 
-function checkAt(event: OutboxEventInput, index: number): CheckedEvent {
+function checkAt(event: OutboxEventInput, index: number, cause: EventCause): CheckedEvent {
   try {
-    return checkOutboxEvent(event);
+    return checkOutboxEvent(event, cause);
   } catch (error) {
     if (!(error instanceof CodedError)) throw error;
     throw new CodedError(error.code, `event ${index}: ${error.message}`, { facts: { ...error.facts, index }, cause: error });

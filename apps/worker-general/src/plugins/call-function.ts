@@ -11,6 +11,7 @@ import type { Queryable } from "@toolctrl/db/sql";
 import type { PluginFunction, PluginTarget } from "@toolctrl/domain/plugins";
 import { CodedError, errorCodeOf, isCodedError } from "@toolctrl/foundation/errors";
 import type { JobOutcome } from "@toolctrl/queue/port";
+import { causedBy } from "../caused-by.ts";
 import { hookPayload } from "./hook-payload.ts";
 import { PLUGIN_INVOKE, type PluginInvokeDeps } from "./invocation.ts";
 import { runFunction } from "./run-function.ts";
@@ -55,18 +56,22 @@ interface Invocation {
 
 async function attempt(tx: Queryable, fn: PluginFunction, { delivery, intent, target }: Invocation, deps: PluginInvokeDeps): Promise<void> {
   const { eventId, tenantId, type } = delivery;
+  // No trace: publishing takes that of the span which is active then, and the function may have one of its own.
+  const { causationId, correlationId, depth } = causedBy(delivery);
   const hook = {
     eventId,
     tenantId,
     type,
     payload: hookPayload(delivery.payload),
     createdAt: delivery.envelope.createdAt,
+    depth,
     pluginId: target.pluginId,
     subscriptionId: target.id,
   };
   // The receipt first: a rival delivery waits on its key until this transaction ends, and then finds it done.
   await withOutboxReceipt(outboxTransactionOf(tx), receiptScopeOf(PLUGIN_INVOKE, delivery), async () => {
-    await runFunction(tx, fn, hook, { idempotencyKey: intent.externalId, signal: delivery.signal, deadlineMs: deps.deadlineMs });
+    const cause = { causationId, correlationId, depth };
+    await runFunction(tx, fn, hook, { idempotencyKey: intent.externalId, cause, signal: delivery.signal, deadlineMs: deps.deadlineMs });
     await moveIntent(tx, intent, { state: "sent" });
     await settleInvocation(tx, delivery, { state: "sent" });
   });

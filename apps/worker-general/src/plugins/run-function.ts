@@ -1,4 +1,4 @@
-import { outboxTransactionOf } from "@toolctrl/db/outbox";
+import { withEventCause, type EventCause } from "@toolctrl/db/outbox";
 import type { Queryable } from "@toolctrl/db/sql";
 import type { PluginFunction, PluginHook, PluginTransaction } from "@toolctrl/domain/plugins";
 import { CodedError, errorCodeOf } from "@toolctrl/foundation/errors";
@@ -7,6 +7,8 @@ import { abortAfter, withDeadline } from "@toolctrl/runtime/deadline";
 
 export interface FunctionRun {
   readonly idempotencyKey: string;
+  /** Of what the function publishes. It must not be able to lose it: a loop through it would not be seen as one. */
+  readonly cause: EventCause;
   readonly signal: AbortSignal;
   readonly deadlineMs: number;
 }
@@ -24,7 +26,7 @@ export async function runFunction(tx: Queryable, fn: PluginFunction, hook: Plugi
   await tx.query(`SELECT set_config('statement_timeout', $1, true)`, [String(deadlineMs)]);
   const revocable = createRevocableClient(tx, () => undefined);
   const deadline = abortAfter(deadlineMs, run.signal);
-  const context = { tx: pluginTransactionOf(revocable.client), signal: deadline.signal, idempotencyKey };
+  const context = { tx: pluginTransactionOf(revocable.client, run.cause), signal: deadline.signal, idempotencyKey };
   try {
     const running = (async () => fn(hook, context))();
     await withDeadline(running, deadlineMs, () => timeout(deadlineMs));
@@ -38,10 +40,10 @@ export async function runFunction(tx: Queryable, fn: PluginFunction, hook: Plugi
   }
 }
 
-function pluginTransactionOf(client: Queryable): PluginTransaction {
+function pluginTransactionOf(client: Queryable, cause: EventCause): PluginTransaction {
   // Async, so that a call that is refused rejects, as one does that fails.
   const tx: Queryable = { query: async (text, values) => client.query(text, values) };
-  return { ...tx, ...outboxTransactionOf(tx) };
+  return withEventCause(tx, cause);
 }
 
 function timeout(deadlineMs: number, cause?: unknown): CodedError {

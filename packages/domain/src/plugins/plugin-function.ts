@@ -10,11 +10,13 @@ export interface PluginHook {
   readonly payload: JsonObject;
   /** When the event was published, ISO 8601 in UTC. */
   readonly createdAt: string;
+  /** How many events have led to what the function does: for what it asks for in another way than by `tx`. */
+  readonly depth: number;
   readonly pluginId: string;
   readonly subscriptionId: string;
 }
 
-/** The transaction of an invocation: SQL, and publishing with `publishOutboxEvent(tx, …)`. */
+/** The transaction of an invocation: SQL, and publishing with `publishOutboxEvent(tx, …)`, which says by itself that the hook led to it. */
 export type PluginTransaction = Queryable & OutboxTransaction;
 
 export interface PluginContext {
