@@ -45,6 +45,8 @@ export interface Web {
   readonly peer: HttpPeer;
   readonly metrics: Metrics;
   readonly runs: RunsHere;
+  /** What its API can be asked to change: method and path, with the names of its parameters. */
+  readonly routes: readonly string[];
   /** As a worker has it: without access to credentials. */
   readonly workerDeps: RunnerDeps;
   call(method: string, path: string, body?: JsonValue, options?: CallOptions): Promise<Answer>;
@@ -88,6 +90,11 @@ export async function openWeb(settings: Readonly<Record<string, string>> = {}, d
     alerts,
     log,
   });
+  const routes: string[] = [];
+  server.addHook("onRoute", ({ method, url }) => {
+    const changing = [method].flat().filter((each) => each !== "GET" && each !== "HEAD");
+    if (url.startsWith("/api/")) routes.push(...changing.map((each) => `${each} ${url}`));
+  });
   const listening = await listen(server, { host: "127.0.0.1", port: 0, log });
   onTestFinished(async () => void (await Promise.all([runs.close(200), listening.close(500)])));
   const origin = `http://127.0.0.1:${listening.port}`;
@@ -102,6 +109,7 @@ export async function openWeb(settings: Readonly<Record<string, string>> = {}, d
     peer,
     metrics,
     runs,
+    routes,
     workerDeps,
     call,
     keyOf,

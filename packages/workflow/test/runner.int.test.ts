@@ -1,4 +1,8 @@
+import { transaction } from "@toolctrl/db/client";
+import { withEventCause } from "@toolctrl/db/outbox";
+import { MAX_WORKFLOW_DEPTH } from "@toolctrl/foundation/workflows";
 import { expect, test } from "vitest";
+import { retryFrom } from "../src/executions/retry-from.ts";
 import { ask, manual, note, notesOf, openBench, TENANT } from "./support.ts";
 
 test("each block has its effect, recorded with its step, and the run's end reaches the plugins", async () => {
@@ -177,6 +181,22 @@ test("a run told to repeat from a step repeats it and what follows, in a new epo
   await bench.run(key);
   expect(await notesOf(bench)).toEqual({ before: 2, after: 2 });
   await expect(bench.service.retryFrom({ ...key, nodeId: "nowhere" })).rejects.toMatchObject({ code: "WORKFLOW.ARGUMENT" });
+});
+
+test("a repeat makes the run as deep as what its transaction says led to it, and is refused where loops are stopped", async () => {
+  const bench = await openBench();
+  const key = await bench.start(await bench.add(manual([note("again")])));
+  await bench.run(key);
+  const repeat = (depth: number) =>
+    transaction(bench.database.pool, (tx) => retryFrom(withEventCause(tx, { depth }), { ...key, nodeId: "again" }));
+  await repeat(MAX_WORKFLOW_DEPTH - 1);
+  await bench.run(key);
+  expect(await bench.view(key)).toMatchObject({ status: "success", retryEpoch: 1, depth: MAX_WORKFLOW_DEPTH - 1 });
+  await repeat(1);
+  await bench.run(key);
+  expect(await bench.view(key)).toMatchObject({ status: "success", retryEpoch: 2, depth: MAX_WORKFLOW_DEPTH - 1 });
+  await expect(repeat(MAX_WORKFLOW_DEPTH)).rejects.toMatchObject({ code: "WORKFLOW.LOOP_STOPPED" });
+  expect(await bench.view(key)).toMatchObject({ status: "success", retryEpoch: 2 });
 });
 
 test("what was open beside the step that failed goes on with the repeat: its question is open again, and the join runs once", async () => {

@@ -4,6 +4,7 @@ import { z } from "zod";
 import type { ApiDeps } from "../api-deps.ts";
 import { callerOf } from "../http/caller.ts";
 import { readBody, readParams, readQuery } from "../http/read-request.ts";
+import { causeOf } from "../http/request-context.ts";
 import { afterQuery, idParams, jsonObject } from "../http/shapes.ts";
 
 const answerBody = z.strictObject({ value: jsonObject });
@@ -19,6 +20,6 @@ export function inputRoutes(api: FastifyInstance, { database: { pool }, service 
     const { id: inputId } = readParams(idParams, request);
     const { value } = readBody(answerBody, request);
     const { tenantId, actor } = callerOf(request);
-    return { input: await service.continue({ tenantId, inputId, value, answeredBy: actor }) };
+    return { input: await service.continue({ tenantId, inputId, value, answeredBy: actor, ...causeOf(request) }) };
   });
 }

@@ -37,13 +37,13 @@ export function runRoutes(api: FastifyInstance, { database: { pool }, service }:
 
   api.post("/runs/:id/cancel", async (request) => {
     const key = runKeyOf(request);
-    await service.cancel(key);
+    await service.cancel({ ...key, ...causeOf(request) });
     return { run: await readExecution(pool, key) };
   });
 
   api.post("/runs/:id/retry", async (request, reply) => {
     const { nodeId } = readBody(retryBody, request);
-    return reply.code(202).send(await service.retryFrom({ ...runKeyOf(request), nodeId }));
+    return reply.code(202).send(await service.retryFrom({ ...runKeyOf(request), nodeId, ...causeOf(request) }));
   });
 }
 

@@ -11,6 +11,12 @@ export interface ExecutionKey {
   readonly executionId: string;
 }
 
+/** What leads to a run, or to a change of one. */
+export interface RunCause {
+  /** How many events did. Default: what the transaction says of it (`withEventCause`), else 0: a person's own doing. */
+  readonly depth?: number | undefined;
+}
+
 /** A run of one version of a workflow. */
 export interface Execution {
   readonly id: string;

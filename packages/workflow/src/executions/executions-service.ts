@@ -4,7 +4,7 @@ import type { ExecutorKind } from "../executors/executor.ts";
 import type { RunnerDeps } from "../runner/deps.ts";
 import { runExecution, type RunEnd } from "../runner/run-execution.ts";
 import { cancelExecution } from "./cancel-execution.ts";
-import type { Execution, ExecutionKey } from "./execution.ts";
+import type { Execution, ExecutionKey, RunCause } from "./execution.ts";
 import { readExecution, type ExecutionView, type InputView } from "./read-execution.ts";
 import { retryFrom } from "./retry-from.ts";
 import { startRun, type RunRequest } from "./start-run.ts";
@@ -22,7 +22,10 @@ export interface StreamSignals {
   readonly ending: AbortSignal;
 }
 
-/** What a product does with runs. Each call is one transaction of its own; none but `stream` executes anything in this process. */
+/**
+ * What a product does with runs. Each call is one transaction of its own; none but `stream` executes anything in this process. Asked for as deep as
+ * loops are stopped, a start is recorded as `rejected`, and every change of a run refused with `WORKFLOW.LOOP_STOPPED`.
+ */
 export interface WorkflowsExecutionsService {
   /** Has a run be started. @throws CodedError `WORKFLOW.NOT_FOUND`, `WORKFLOW.NOT_LIVE`, `WORKFLOW.INPUT_INVALID` */
   run(request: RunRequest & { readonly startedBy: "person" | "api" }): Promise<{ execution: Execution; duplicate: boolean }>;
@@ -35,9 +38,9 @@ export interface WorkflowsExecutionsService {
    */
   stream(request: StreamRequest, onView: (view: ExecutionView) => Promise<void>, signals: StreamSignals): Promise<RunEnd>;
   /** @throws CodedError `WORKFLOW.NOT_FOUND`, `WORKFLOW.STATE` */
-  cancel(key: ExecutionKey): Promise<void>;
+  cancel(key: ExecutionKey & RunCause): Promise<void>;
   /** @throws CodedError `WORKFLOW.NOT_FOUND`, `WORKFLOW.STATE`, `WORKFLOW.ARGUMENT` */
-  retryFrom(key: ExecutionKey & { readonly nodeId: string }): Promise<{ retryEpoch: number; repeated: number }>;
+  retryFrom(key: ExecutionKey & RunCause & { readonly nodeId: string }): Promise<{ retryEpoch: number; repeated: number }>;
 }
 
 const RENEW_MS = STREAM_LEASE_MS / 3;

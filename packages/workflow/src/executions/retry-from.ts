@@ -2,19 +2,22 @@ import type { Queryable } from "@toolctrl/db/sql";
 import { insertSteps } from "../runner/write-steps.ts";
 import { publishContinue } from "../runner/publish-continue.ts";
 import { holdRun } from "../runner/take-turn.ts";
-import type { ExecutionKey } from "./execution.ts";
+import { deepenExecution } from "./deepen-execution.ts";
+import type { ExecutionKey, RunCause } from "./execution.ts";
 import { planRetry } from "./plan-retry.ts";
 
 /**
  * Has an ended run repeat a step and all that follow from it, in a new epoch: "a finished step never runs again" holds within each. The rows of
  * what is repeated stay, no longer current.
  * @param nodeId the step; its latest turn is repeated
- * @throws CodedError `WORKFLOW.NOT_FOUND`; `WORKFLOW.STATE` while the run has not ended; `WORKFLOW.ARGUMENT` when it never came to that step
+ * @throws CodedError `WORKFLOW.NOT_FOUND`; `WORKFLOW.STATE` while the run has not ended; `WORKFLOW.ARGUMENT` when it never came to that step;
+ * `WORKFLOW.LOOP_STOPPED`
  */
 export async function retryFrom(
   tx: Queryable,
-  key: ExecutionKey & { readonly nodeId: string },
+  key: ExecutionKey & RunCause & { readonly nodeId: string },
 ): Promise<{ retryEpoch: number; repeated: number }> {
+  await deepenExecution(tx, key);
   const { execution, graph, steps } = await holdRun(tx, key);
   const { id } = execution;
   const { from: step, replaced } = planRetry(execution, { graph, steps, nodeId: key.nodeId });

@@ -8,17 +8,15 @@ import { readWorkflow } from "../definitions/read-workflow.ts";
 import type { WorkflowKey } from "../definitions/workflow.ts";
 import type { ExecutorKind } from "../executors/executor.ts";
 import { preflight } from "../triggers/preflight.ts";
-import type { Execution } from "./execution.ts";
+import type { Execution, RunCause } from "./execution.ts";
 import { insertExecution } from "./insert-execution.ts";
 
-export interface RunRequest extends WorkflowKey {
+export interface RunRequest extends WorkflowKey, RunCause {
   readonly startedBy: "person" | "api" | "stream";
   /** As the manual trigger's fields ask; for other triggers, what their event would have given. */
   readonly input?: JsonObject | undefined;
   /** The caller's own key: a second request with it is the first one's run again. */
   readonly requestKey?: string | undefined;
-  /** How many events led to it. Default 0: a person's own doing. */
-  readonly depth?: number | undefined;
 }
 
 /**

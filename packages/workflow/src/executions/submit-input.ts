@@ -4,10 +4,11 @@ import { inputFieldsSchema, inputValueSchema } from "@toolctrl/foundation/workfl
 import type { JsonObject, JsonValue } from "@toolctrl/foundation/json";
 import { listSchemaProblems, problemLines } from "@toolctrl/foundation/schema-problems";
 import { publishContinue } from "../runner/publish-continue.ts";
-import { EXECUTION_COLUMNS, type Execution } from "./execution.ts";
+import { deepenExecution } from "./deepen-execution.ts";
+import { EXECUTION_COLUMNS, type Execution, type RunCause } from "./execution.ts";
 import { INPUT_COLUMNS, type InputView } from "./read-execution.ts";
 
-export interface Submission {
+export interface Submission extends RunCause {
   readonly tenantId: string;
   readonly inputId: string;
   /** By field name, as the question's fields ask. */
@@ -19,13 +20,15 @@ export interface Submission {
  * Answers a run's question, and has the run be gone on with, in the caller's transaction. Of several answers the first one to commit wins, by
  * compare-and-set: the others are told so, and change nothing.
  *
- * Lock: the question, alone; the run's is taken by whoever goes on with it.
+ * Lock: the question; the run's is taken by whoever goes on with it, and before the question where the answer makes the run deeper.
  * @throws CodedError `WORKFLOW.NOT_FOUND`; `WORKFLOW.INPUT_INVALID` with what is wrong in each field; `WORKFLOW.INPUT_ANSWERED` when somebody
- * was first, or the run has ended; `WORKFLOW.INPUT_EXPIRED` when it is too late by the database's clock
+ * was first, or the run has ended; `WORKFLOW.INPUT_EXPIRED` when it is too late by the database's clock;
+ * `WORKFLOW.LOOP_STOPPED`
  */
-export async function submitInput(tx: Queryable, { tenantId, inputId, value, answeredBy }: Submission): Promise<InputView> {
+export async function submitInput(tx: Queryable, { tenantId, inputId, value, answeredBy, depth }: Submission): Promise<InputView> {
   const asked = await findInput(tx, tenantId, inputId);
   const checked = checkValue(asked.fields, value);
+  await deepenExecution(tx, { tenantId, executionId: asked.executionId, depth });
   const { rows } = await tx.query<InputView>(
     `UPDATE "WorkflowInput" SET "status" = 'submitted', "value" = $2::jsonb, "answeredBy" = $3, "answeredAt" = clock_timestamp()
      WHERE "id" = $1::uuid AND "status" = 'open' AND ("expiresAt" IS NULL OR "expiresAt" > clock_timestamp()) RETURNING ${INPUT_COLUMNS}`,

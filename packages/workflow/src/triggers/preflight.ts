@@ -1,6 +1,7 @@
 import { CodedError, isCodedError } from "@toolctrl/foundation/errors";
 import type { JsonObject } from "@toolctrl/foundation/json";
 import { MAX_WORKFLOW_DEPTH, nativeGapsOf, type WorkflowDefinition } from "@toolctrl/foundation/workflows";
+import { loopStopped } from "../executions/loop-stopped.ts";
 import type { ExecutorKind } from "../executors/executor.ts";
 import { evaluateCondition } from "../expressions.ts";
 
@@ -23,10 +24,7 @@ export interface Candidate {
 /** Judges a candidate for the executor that would run it. */
 export function preflight({ definition, input, depth }: Candidate, executor: ExecutorKind): Preflight {
   // Each turn of a loop through events is one event deeper.
-  if (depth >= MAX_WORKFLOW_DEPTH) {
-    const why = `expected an event at most ${MAX_WORKFLOW_DEPTH - 1} events away from the first one, got ${depth}: loop stopped`;
-    return { kind: "rejected", error: new CodedError("WORKFLOW.LOOP_STOPPED", why, { facts: { depth } }) };
-  }
+  if (depth >= MAX_WORKFLOW_DEPTH) return { kind: "rejected", error: loopStopped(depth) };
   const { trigger } = definition;
   try {
     const condition = "condition" in trigger ? trigger.condition : undefined;
