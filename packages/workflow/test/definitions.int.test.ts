@@ -1,5 +1,6 @@
+import { MAX_WORKFLOW_DEPTH } from "@toolctrl/foundation/workflows";
 import { expect, test } from "vitest";
-import { createWorkflow, listWorkflows, loadDefinition, readWorkflow, updateWorkflow } from "../src/definitions.ts";
+import { createWorkflow, listWorkflows, loadDefinition, readWorkflow, switchWorkflow, updateWorkflow } from "../src/definitions.ts";
 import { manual, note, openBench, TENANT } from "./support.ts";
 
 test("a definition whose conditions or templates cannot be read is refused with the path of each, and nothing is written", async () => {
@@ -61,6 +62,22 @@ test("a run is started once per key of the caller, and not at all while the work
     code: "WORKFLOW.INPUT_INVALID",
     message: expect.stringContaining("seats"),
   });
+  await expect(bench.service.run({ ...request, requestKey: "other", input: {} })).rejects.toMatchObject({ code: "WORKFLOW.INPUT_INVALID" });
   const { id: off } = await createWorkflow(bench.database.pool, { tenantId: TENANT, definition });
   await expect(bench.service.run({ ...request, workflowId: off })).rejects.toMatchObject({ code: "WORKFLOW.NOT_LIVE" });
+});
+
+test("a start that is sent again has the run that it made, though the workflow asks for something else by now, or is off", async () => {
+  const bench = await openBench();
+  const workflowId = await bench.add(manual([note("one")]));
+  const key = { tenantId: TENANT, workflowId };
+  const request = { ...key, startedBy: "api" as const, requestKey: "k", depth: 1 };
+  const first = await bench.service.run(request);
+  const trigger = { type: "manual" as const, input: [{ name: "seats", label: "Seats", type: "number" as const }] };
+  await updateWorkflow(bench.database.pool, key, { ...manual([note("one")]), trigger });
+  expect(await bench.service.run(request)).toEqual({ ...first, duplicate: true });
+  await switchWorkflow(bench.database.pool, key, false);
+  expect(await bench.service.run({ ...request, input: { seats: 3 }, depth: MAX_WORKFLOW_DEPTH })).toEqual({ ...first, duplicate: true });
+  expect(await bench.events("workflow.execution.requested")).toHaveLength(1);
+  await expect(bench.service.run({ ...request, tenantId: "other" })).rejects.toMatchObject({ code: "WORKFLOW.NOT_FOUND" });
 });

@@ -49,13 +49,21 @@ export async function insertExecution(tx: Queryable, input: NewExecution): Promi
   const { rows } = await tx.query<Execution>(INSERT, [...values, ...ended]);
   const execution = rows[0];
   if (execution === undefined) {
-    const found = await tx.query<Execution>(FIND, [workflowId, triggerEventId, requestKey]);
-    if (found.rows[0] === undefined)
-      throw new TypeError(`expected the run that stands in the way of another one of ${workflowId}, got none`);
-    return { execution: found.rows[0], duplicate: true };
+    const found = await findExecution(tx, input);
+    if (found === undefined) throw new TypeError(`expected the run that stands in the way of another one of ${workflowId}, got none`);
+    return { execution: found, duplicate: true };
   }
   if (end === null && startedBy !== "stream") await publishRequested(tx, execution);
   return { execution, duplicate: false };
+}
+
+/** The run that an event or a key has made of a workflow. Indexes: the unique ones of the two. */
+export async function findExecution(
+  tx: Queryable,
+  { workflowId, triggerEventId, requestKey }: Pick<NewExecution, "workflowId" | "triggerEventId" | "requestKey">,
+): Promise<Execution | undefined> {
+  const { rows } = await tx.query<Execution>(FIND, [workflowId, triggerEventId ?? null, requestKey ?? null]);
+  return rows[0];
 }
 
 async function publishRequested(tx: Queryable, { id, tenantId, depth, correlationId, triggerEventId }: Execution): Promise<void> {

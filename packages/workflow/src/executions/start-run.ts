@@ -9,7 +9,7 @@ import type { WorkflowKey } from "../definitions/workflow.ts";
 import type { ExecutorKind } from "../executors/executor.ts";
 import { preflight } from "../triggers/preflight.ts";
 import type { Execution, RunCause } from "./execution.ts";
-import { insertExecution } from "./insert-execution.ts";
+import { findExecution, insertExecution } from "./insert-execution.ts";
 
 export interface RunRequest extends WorkflowKey, RunCause {
   readonly startedBy: "person" | "api" | "stream";
@@ -21,7 +21,8 @@ export interface RunRequest extends WorkflowKey, RunCause {
 
 /**
  * Records a run of a live workflow and publishes `workflow.execution.requested` in the caller's transaction. Nothing is executed here. A run that
- * its executor could not do is recorded as `rejected`, with the reason.
+ * its executor could not do is recorded as `rejected`, with the reason. With a key that was used before the run that it made comes back, whatever
+ * has become of the workflow.
  * @throws CodedError `WORKFLOW.NOT_FOUND`; `WORKFLOW.NOT_LIVE`; `WORKFLOW.INPUT_INVALID` with what is wrong in each field
  */
 export async function startRun(
@@ -31,6 +32,9 @@ export async function startRun(
 ): Promise<{ execution: Execution; duplicate: boolean }> {
   const { tenantId, workflowId, startedBy, requestKey, depth = 0 } = request;
   const workflow = await readWorkflow(tx, request);
+  // Before anything is judged: what made the first one a run may not hold any more.
+  const first = requestKey === undefined ? undefined : await findExecution(tx, { workflowId, requestKey });
+  if (first !== undefined) return { execution: first, duplicate: true };
   if (!workflow.live) {
     throw new CodedError("WORKFLOW.NOT_LIVE", `expected workflow ${workflowId} to be live, got it switched off`, { facts: { workflowId } });
   }
