@@ -33,6 +33,12 @@ describe("a form's definition", () => {
     ["no field", { fields: [] }, ["fields"]],
     ["a field twice", { fields: [...FIELDS, { name: "email", kind: "text" }] }, ["fields.7.name"]],
     ["a field name that no template can name", { fields: [{ name: "Full name", kind: "text" }] }, ["fields.0.name"]],
+    [
+      "field names that nothing can read",
+      { fields: ["constructor", "prototype"].map((name) => ({ name, kind: "text" })) },
+      ["fields.0.name", "fields.1.name"],
+    ],
+    ["a choice of spaces, which is no answer", { fields: [{ name: "a", kind: "choice", choices: ["A", " "] }] }, ["fields.0.choices"]],
     ["a kind that there is not", { fields: [{ name: "a", kind: "file" }] }, ["fields.0.kind"]],
     ["a least length above the most", { fields: [{ name: "a", kind: "text", minLength: 3, maxLength: 2 }] }, ["fields.0.minLength"]],
     ["choices that differ by case alone", { fields: [{ name: "a", kind: "choice", choices: ["A", "a "] }] }, ["fields.0.choices"]],
@@ -60,6 +66,21 @@ describe("a form's definition", () => {
     ],
     ["a text for a number", { routes: rule({ when: { field: "seats", equals: "10" } }) }, ["routes.0.when.equals"]],
     ["contains of a number", { routes: rule({ when: { all: [{ field: "seats", contains: "1" }] } }) }, ["routes.0.when.all.0.contains"]],
+    [
+      "spaces to compare with",
+      {
+        routes: rule({
+          when: {
+            any: [
+              { field: "fullName", contains: " " },
+              { field: "fullName", equals: "\u3000" },
+              { field: "fullName", oneOf: ["Ann", "\t"] },
+            ],
+          },
+        }),
+      },
+      ["routes.0.when.any.0.contains", "routes.0.when.any.1.equals", "routes.0.when.any.2.oneOf.1"],
+    ],
     ["a choice that there is not", { routes: rule({ when: { field: "topic", oneOf: ["Demo", "Sales"] } }) }, ["routes.0.when.oneOf.1"]],
     ["a lead of no field", { routes: rule({ actions: [{ type: "lead", name: "who" }] }) }, ["routes.0.actions.0.name"]],
     ["a lead whose address is any text", { routes: rule({ actions: [{ type: "lead", email: "copyTo" }] }) }, ["routes.0.actions.0.email"]],

@@ -3,6 +3,16 @@ import { CodedError } from "./errors.ts";
 export type JsonValue = string | number | boolean | null | JsonValue[] | { [key: string]: JsonValue };
 export type JsonObject = { [key: string]: JsonValue };
 
+const HIDDEN_KEYS = new Set(["__proto__", "constructor", "prototype"]);
+
+/**
+ * Whether a key leads from data to the machinery behind it. Expressions read such a one as absent, wherever it stands, so nothing that they are to
+ * read may be called so.
+ */
+export function isHiddenKey(key: string): boolean {
+  return HIDDEN_KEYS.has(key);
+}
+
 /** A payload may nest this deep; deeper ones are nearly always cycles or attacks. */
 export const MAX_PAYLOAD_DEPTH = 64;
 /** Above this many bytes of JSON publishing refuses. */

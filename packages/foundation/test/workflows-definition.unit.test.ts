@@ -108,12 +108,9 @@ describe("names", () => {
     expect(pathsOf({ ...plain, start: id, nodes: [{ ...plain.nodes[0], id }], edges: [{ from: id, to: null }] })).toEqual([]);
   });
 
-  test.each(["", "A", "2a", "a b", "a.b", "-a", "a-", "a--b", "_a", "__proto__", "constructor", "ä", `a${"b".repeat(64)}`])(
-    "%j is none",
-    (id) => {
-      expect(pathsOf({ ...plain, start: id, nodes: [{ ...plain.nodes[0], id }], edges: [{ from: id, to: null }] })).toEqual(["nodes.0.id"]);
-    },
-  );
+  test.each(["", "A", "2a", "a b", "a.b", "-a", "a-", "a--b", "_a", "__proto__", "ä", `a${"b".repeat(64)}`])("%j is none", (id) => {
+    expect(pathsOf({ ...plain, start: id, nodes: [{ ...plain.nodes[0], id }], edges: [{ from: id, to: null }] })).toEqual(["nodes.0.id"]);
+  });
 
   test.each([
     ["Email", "; did you mean email"],

@@ -1,4 +1,4 @@
-import { MAX_PAYLOAD_DEPTH, type JsonValue } from "@toolctrl/foundation/json";
+import { isHiddenKey, MAX_PAYLOAD_DEPTH, type JsonValue } from "@toolctrl/foundation/json";
 import type { TextBudget } from "./text-budget.ts";
 
 /** What expressions and templates see, by name. */
@@ -10,21 +10,14 @@ export interface InertObject {
   readonly [key: string]: Inert;
 }
 
-/** Keys that lead from data to the machinery behind it. They read as absent, wherever they stand. */
-const HIDDEN = new Set(["__proto__", "constructor", "prototype"]);
-
 /**
  * Down to this depth a member is copied when it is read first, so that what nobody reads costs nothing: one long answer among the
  * `steps` is no burden on a condition that asks for another.
  */
 const LAZY_DEPTH = 2;
 
-export function isHidden(key: string): boolean {
-  return HIDDEN.has(key);
-}
-
 /**
- * Makes JSON safe to hand to an engine: copies without prototypes and without the keys of {@link isHidden}. What JSON does not know
+ * Makes JSON safe to hand to an engine: copies without prototypes and without the keys of `isHiddenKey`. What JSON does not know
  * (functions, symbols, BigInt) reads as null.
  *
  * @param budget what is read counts against it
@@ -47,7 +40,7 @@ function copy(value: unknown, depth: number, budget: TextBudget): Inert {
 function copyObject(value: object, depth: number, budget: TextBudget): InertObject {
   const object = Object.create(null) as InertObject;
   for (const [key, member] of Object.entries(value) as Array<[string, unknown]>) {
-    if (isHidden(key)) continue;
+    if (isHiddenKey(key)) continue;
     budget.spend(key.length);
     if (depth < LAZY_DEPTH) defineLazily(object, key, () => copy(member, depth + 1, budget));
     else Object.defineProperty(object, key, { value: copy(member, depth + 1, budget), enumerable: true });

@@ -30,6 +30,57 @@ test("a definition whose conditions or templates cannot be read is refused with 
   expect(await listWorkflows(bench.database.pool, { tenantId: TENANT })).toEqual([]);
 });
 
+test("a definition with a name that nothing can read, or a case that an earlier one takes, is refused with the path of each", async () => {
+  const bench = await openBench();
+  const field = (name: string) => ({ name, label: name, type: "text" as const });
+  const equals = [20, "20", true, "true", null, "null", "a", "20.0", "a"];
+  const definition = {
+    ...manual(
+      [
+        {
+          id: "route",
+          block: "switch",
+          config: { value: "trigger.a", cases: equals.map((each, at) => ({ name: `c${at}`, equals: each })) },
+        },
+        { id: "ask", block: "waitForInput", config: { title: "Which?", fields: [field("constructor"), field("fine")] } },
+        note("prototype"),
+        note("constructor"),
+      ],
+      [
+        ...equals.map((_, at) => ({ from: "route", branch: `c${at}`, to: "ask" })),
+        { from: "ask", to: "prototype" },
+        { from: "prototype", to: "constructor" },
+        { from: "constructor", to: null },
+      ],
+    ),
+    trigger: { type: "manual" as const, input: [field("a"), field("prototype")] },
+  };
+  const refused = await createWorkflow(bench.database.pool, { tenantId: TENANT, definition }).catch((error: unknown) => error);
+  expect(refused).toMatchObject({ code: "WORKFLOW.DEFINITION" });
+  const { problems } = (refused as { facts: { problems: Array<{ path: string }> } }).facts;
+  expect(problems.map(({ path }) => path)).toEqual([
+    "trigger.input.1.name",
+    "nodes.0.config.cases.1.equals",
+    "nodes.0.config.cases.3.equals",
+    "nodes.0.config.cases.8.equals",
+    "nodes.1.config.fields.0.name",
+    "nodes.2.id",
+    "nodes.3.id",
+  ]);
+});
+
+test("a version that was saved with a name or a case that is refused by now is still run", async () => {
+  const bench = await openBench();
+  const workflowId = await bench.add(manual([note("one")]));
+  await bench.database.pool.query(
+    `UPDATE "WorkflowVersion" SET "definition" = replace("definition"::text, '"one"', '"prototype"')::jsonb WHERE "workflowId" = $1`,
+    [workflowId],
+  );
+  const key = await bench.start(workflowId);
+  expect(await bench.run(key)).toEqual({ kind: "ended", status: "success" });
+  expect((await bench.view(key)).steps.map(({ nodeId }) => nodeId)).toEqual(["prototype"]);
+});
+
 test("each change is a version of its own, and the old ones stay as they were", async () => {
   const bench = await openBench();
   const { pool } = bench.database;

@@ -1,5 +1,5 @@
 import { isCodedError } from "@toolctrl/foundation/errors";
-import { encodeStrictJson } from "@toolctrl/foundation/json";
+import { encodeStrictJson, isHiddenKey } from "@toolctrl/foundation/json";
 import { listSchemaProblems, type SchemaProblem } from "@toolctrl/foundation/schema-problems";
 import { z } from "zod";
 import { checkRoutes } from "./check-routes.ts";
@@ -50,11 +50,16 @@ function checkField(field: FormField, index: number, fields: readonly FormField[
   const problems: SchemaProblem[] = [];
   const first = fields.findIndex(({ name }) => name === field.name);
   if (first !== index) problems.push({ path: `${path}.name`, message: `expected each name once, got that of fields.${first} again` });
+  if (isHiddenKey(field.name))
+    problems.push({ path: `${path}.name`, message: `expected a name that expressions can read, got ${field.name}` });
   if (field.kind === "text" && field.minLength > field.maxLength) {
     problems.push({ path: `${path}.minLength`, message: `expected at most maxLength, ${field.maxLength}, got ${field.minLength}` });
   }
   if (field.kind === "choice" && new Set(field.choices.map(textKey)).size < field.choices.length) {
     problems.push({ path: `${path}.choices`, message: "expected choices that differ by more than case and spaces" });
+  }
+  if (field.kind === "choice" && field.choices.some((choice) => textKey(choice) === "")) {
+    problems.push({ path: `${path}.choices`, message: "expected more than spaces, which is no answer" });
   }
   return problems;
 }

@@ -37,16 +37,23 @@ function checkCondition(condition: RouteCondition, path: string, fields: Fields)
   if (field === undefined) return [noField(`${path}.field`, name)];
   return [
     ...(equals === undefined ? [] : checkOperand(equals, `${path}.equals`, field)),
-    ...(contains === undefined || TEXT_KINDS.includes(field.kind) ? [] : [wrongKind(`${path}.contains`, field, TEXT_KINDS)]),
+    ...(contains === undefined ? [] : checkContains(contains, `${path}.contains`, field)),
     ...(oneOf ?? []).flatMap((value, index) => checkOperand(value, `${path}.oneOf.${index}`, field)),
   ];
+}
+
+function checkContains(text: string, path: string, field: FormField): SchemaProblem[] {
+  if (!TEXT_KINDS.includes(field.kind)) return [wrongKind(path, field, TEXT_KINDS)];
+  // It would hold for every text.
+  return textKey(text) === "" ? [onlySpaces(path)] : [];
 }
 
 function checkOperand(value: Operand, path: string, field: FormField): SchemaProblem[] {
   const wanted = field.kind === "number" || field.kind === "boolean" ? field.kind : "string";
   if (typeof value !== wanted)
     return [{ path, message: `expected a ${wanted}, as ${field.name} is a ${field.kind}, got a ${typeof value}` }];
-  // It would never apply, and nobody would know.
+  // Neither of the two would ever apply, and nobody would know.
+  if (typeof value === "string" && textKey(value) === "") return [onlySpaces(path)];
   const unknown = field.kind === "choice" && !field.choices.some((choice) => textKey(choice) === textKey(String(value)));
   return unknown ? [{ path, message: `expected one of the choices of ${field.name}` }] : [];
 }
@@ -121,6 +128,10 @@ function problemOf(path: string, check: () => string | null): SchemaProblem[] {
 
 function noField(path: string, name: string): SchemaProblem {
   return { path, message: `expected a field of the form, got ${JSON.stringify(name.slice(0, 64))}` };
+}
+
+function onlySpaces(path: string): SchemaProblem {
+  return { path, message: "expected more than spaces, which do not count where texts are compared" };
 }
 
 function wrongKind(path: string, field: FormField, kinds: readonly FieldKind[]): SchemaProblem {

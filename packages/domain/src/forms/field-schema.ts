@@ -6,7 +6,7 @@ export type FieldKind = (typeof FIELD_KINDS)[number];
 const MAX_TEXT_LENGTH = 10_000;
 const DEFAULT_TEXT_LENGTH = 1_000;
 
-// What templates can name as `data.<name>`, and no object has of itself.
+// What templates can name as `data.<name>`.
 const name = z
   .string()
   .regex(/^[a-z][A-Za-z0-9_]{0,63}$/, { error: "expected a lowercase letter, then letters, digits or _, at most 64 characters" });

@@ -9,9 +9,7 @@ export const slugSchema = z
   .max(MAX_SLUG_LENGTH, { error: `expected at most ${MAX_SLUG_LENGTH} characters` })
   .regex(/^[a-z][a-z0-9]*(?:[-_][a-z0-9]+)*$/, {
     error: "expected lowercase letters and digits, beginning with a letter, in words joined by - or _",
-  })
-  // The one name of this shape that every object has of itself.
-  .refine((name) => name !== "constructor", { error: "expected a name other than constructor" });
+  });
 
 /** A condition or value in CEL. What it says is checked where the interpreter is. */
 export const celSchema = z.string().min(1).max(MAX_EXPRESSION_LENGTH);

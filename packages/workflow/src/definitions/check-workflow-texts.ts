@@ -4,12 +4,14 @@ import { problemLines, type SchemaProblem } from "@toolctrl/foundation/schema-pr
 import type { WorkflowDefinition, WorkflowNode } from "@toolctrl/foundation/workflows";
 import { checkExpression } from "../expressions.ts";
 import { checkTemplate } from "../templates.ts";
+import { listOutOfReach } from "./list-out-of-reach.ts";
 
 /** Conditions and templates of a node by their path in its config. */
 type Texts = { readonly conditions: Record<string, string>; readonly templates: Record<string, JsonValue> };
 
 /**
- * Parses every condition and template of a definition, so that a typing mistake is found when it is made and not when a customer waits.
+ * Parses every condition and template of a definition, and looks for names and cases that nothing could come to, so that a mistake is found when it is
+ * made and not when a customer waits.
  * @throws CodedError `WORKFLOW.DEFINITION` with all that is wrong, each with its path
  */
 export function checkWorkflowTexts(definition: WorkflowDefinition): void {
@@ -18,12 +20,13 @@ export function checkWorkflowTexts(definition: WorkflowDefinition): void {
     ...("condition" in trigger && trigger.condition !== undefined
       ? problemOf("trigger.condition", () => checkExpression(trigger.condition ?? ""))
       : []),
+    ...listOutOfReach(definition),
     ...definition.nodes.flatMap((node, index) => problemsOfNode(node, `nodes.${index}.config`)),
   ];
   if (problems.length === 0) return;
   throw new CodedError(
     "WORKFLOW.DEFINITION",
-    `expected conditions and templates that can be read, got:\n${problemLines(problems, "definition")}`,
+    `expected texts, names and cases that can be read and reached, got:\n${problemLines(problems, "definition")}`,
     {
       facts: { problems },
     },

@@ -1,5 +1,5 @@
 import { EvaluationError } from "@marcbachmann/cel-js";
-import { isHidden } from "../inert.ts";
+import { isHiddenKey } from "@toolctrl/foundation/json";
 import { MAX_TEXT } from "../text-budget.ts";
 import { ExpressionProblem } from "./expression-problem.ts";
 
@@ -59,7 +59,7 @@ export function read(value: unknown, key: unknown): unknown {
 
 /** Whether an object has the key itself, also with null in it. */
 export function has(value: unknown, key: unknown): boolean {
-  if (typeof key !== "string" || typeof value !== "object" || value === null || Array.isArray(value) || isHidden(key)) return false;
+  if (typeof key !== "string" || typeof value !== "object" || value === null || Array.isArray(value) || isHiddenKey(key)) return false;
   const prototype: unknown = Object.getPrototypeOf(value);
   return (prototype === null || prototype === Object.prototype) && Object.hasOwn(value, key);
 }

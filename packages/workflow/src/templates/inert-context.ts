@@ -1,11 +1,11 @@
 import { Context, toValue, type Liquid } from "liquidjs";
-import { isHidden } from "../inert.ts";
+import { isHiddenKey } from "@toolctrl/foundation/json";
 
 /** Variables as a template sees them: of nothing does it see what leads behind it, also not of the engine's own objects such as `forloop`. */
 export class InertContext extends Context {
   override readProperty(...[object, key]: Parameters<Context["readProperty"]>): unknown {
     const name: unknown = toValue(key);
-    const isKey = typeof name === "number" || (typeof name === "string" && !isHidden(name));
+    const isKey = typeof name === "number" || (typeof name === "string" && !isHiddenKey(name));
     return isKey ? super.readProperty(object, name) : undefined;
   }
 

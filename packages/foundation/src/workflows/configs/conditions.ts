@@ -16,14 +16,12 @@ const caseSchema = z.strictObject({
   }),
 });
 
-/** The branch of the case that equals the value, else `default`. */
+/** The branch of the case that equals the value, else `default`. Whether two cases are the same is checked where they are compared. */
 export const switchConfigSchema = z.strictObject({
   value: celSchema,
   cases: z
     .array(caseSchema)
     .min(1)
     .max(MAX_CASES)
-    .superRefine(uniqueBy(({ name }) => name, "name", "name"))
-    // The second one would never apply, and nobody would know.
-    .superRefine(uniqueBy(({ equals }) => equals, "value", "equals")),
+    .superRefine(uniqueBy(({ name }) => name, "name", "name")),
 });
