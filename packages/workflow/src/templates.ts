@@ -5,6 +5,7 @@ import { engines, type Engines, type Target } from "./templates/engines.ts";
 import { createInertContext } from "./templates/inert-context.ts";
 import { renderMembers } from "./templates/render-json.ts";
 import { templateError } from "./templates/template-error.ts";
+import { storableText } from "./storable-text.ts";
 import { createTextBudget } from "./text-budget.ts";
 
 const LIMIT_MS = 500;
@@ -18,7 +19,7 @@ export function checkTemplate(template: string): void {
 }
 
 /**
- * A template as text. What is not there is empty; lists and objects are their JSON.
+ * A template as text that PostgreSQL can hold. What is not there is empty; lists and objects are their JSON.
  *
  * @param variables JSON by name; the template sees copies of what it reads, 1 MiB of text at most
  * @throws CodedError `WORKFLOW.TEMPLATE`: see {@link checkTemplate}; also when it cannot be rendered, for more than 1 MiB of output, or after 500 ms
@@ -51,7 +52,7 @@ export function renderJson(value: JsonValue, variables: Variables): JsonValue {
 function render(template: string, variables: Variables, target: Target): string {
   return bounded(({ [target]: engine }) => {
     const scope = inert(variables, createTextBudget("WORKFLOW.TEMPLATE", "the data that is read")) as object;
-    return engine.renderSync(engine.parse(template), createInertContext(engine, scope)) as string;
+    return storableText(engine.renderSync(engine.parse(template), createInertContext(engine, scope)) as string);
   });
 }
 

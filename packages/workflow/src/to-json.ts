@@ -1,9 +1,11 @@
 import { MAX_PAYLOAD_DEPTH, type JsonObject, type JsonValue } from "@toolctrl/foundation/json";
+import { storableText } from "./storable-text.ts";
 import type { TextBudget } from "./text-budget.ts";
 
 /**
  * What an engine has made, as strict JSON of ordinary objects: undefined becomes null, BigInt a number, a moment its ISO 8601 text in UTC.
- * U+0000 and halves of surrogate pairs, which PostgreSQL's jsonb cannot hold, become U+FFFD.
+ * U+0000 and halves of surrogate pairs, which PostgreSQL's jsonb cannot hold, become U+FFFD, in keys too. Of keys that are then the same the last
+ * one stands, as of a key that JSON has twice.
  *
  * @throws CodedError of the budget's code: a whole number beyond 2^53 - 1, infinity, what JSON has no form for, too deep, too much text
  */
@@ -11,7 +13,7 @@ export function toJson(value: unknown, budget: TextBudget, depth = 0): JsonValue
   switch (typeof value) {
     case "string":
       budget.spend(value.length);
-      return value.toWellFormed().replaceAll("\u0000", "\uFFFD");
+      return storableText(value);
     case "boolean":
       return value;
     case "number":
@@ -49,7 +51,7 @@ function containerToJson(value: object, budget: TextBudget, depth: number): Json
     // The one key whose assignment would set a prototype.
     if (key === "__proto__") continue;
     budget.spend(key.length + 1);
-    object[key] = toJson(member, budget, depth + 1);
+    object[storableText(key)] = toJson(member, budget, depth + 1);
   }
   return object;
 }

@@ -77,8 +77,12 @@ test("a key that would set a prototype is left out of the result, and sets none"
   expect(rendered["polluted"]).toBeUndefined();
 });
 
-test("what PostgreSQL cannot store is replaced", () => {
+test("what PostgreSQL cannot store is replaced, in keys too; of two keys that become one the last stands", () => {
   expect(renderJson(["{{ a }}", "x{{ a }}"], { a: "\u0000\ud800" })).toEqual(["\uFFFD\uFFFD", "x\uFFFD\uFFFD"]);
+  expect(renderJson("{{ a }}", { a: { "\u0000": 1, "x\udc00": { "\ud800": 2 }, "\ud800": 3 } })).toEqual({
+    "\uFFFD": 3,
+    "x\uFFFD": { "\uFFFD": 2 },
+  });
 });
 
 test("an error names the text's path, and the place in it", () => {

@@ -164,3 +164,12 @@ describe("the limits", () => {
     expect(variables).toEqual({ trigger: { list: [1] } });
   });
 });
+
+test.each([
+  ["text", renderText],
+  ["HTML", renderHtml],
+  ["a URL, raw", renderUrl],
+])("what PostgreSQL cannot store is replaced in %s: half an emoji holds up no mail and no question", (_target, render) => {
+  const template = "{{ trigger.name | split: '' | first | raw }}{{ '%00' | url_decode | raw }}";
+  expect(render(template, { trigger: { name: "😀 Ann" } })).toBe("\uFFFD\uFFFD");
+});

@@ -1,7 +1,7 @@
 import { isCodedError } from "@toolctrl/foundation/errors";
 
-/** Data the database refuses, and constraints: SQLSTATE classes 22 and 23. */
-const REFUSED = /^2[23]/;
+/** Data the database refuses, constraints, and its own limits: SQLSTATE classes 22, 23 and 54. */
+const REFUSED = /^(?:22|23|54)/;
 
 /**
  * Whether an error is the step's own, so that it counts against its tries: what a block says of its input, or the database of its data. A

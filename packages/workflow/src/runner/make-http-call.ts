@@ -1,7 +1,6 @@
 import { judgeAnswer, judgeError, type CallTerms, type Verdict } from "@toolctrl/consumer/external-call";
 import { transaction } from "@toolctrl/db/client";
 import { CodedError } from "@toolctrl/foundation/errors";
-import type { JsonValue } from "@toolctrl/foundation/json";
 import { inSpan } from "@toolctrl/tracing/spans";
 import { isTerminal } from "@toolctrl/foundation/workflows";
 import type { GuardedResponse } from "@toolctrl/runtime/guarded-http";
@@ -10,6 +9,8 @@ import type { BegunCall } from "./begin-http-call.ts";
 import { completeStep } from "./complete-step.ts";
 import type { RunnerDeps } from "./deps.ts";
 import { failStep } from "./fail-step.ts";
+import { isStepFailure } from "./is-step-failure.ts";
+import { outputOf } from "./output-of-answer.ts";
 import { stepSpan } from "./step-span.ts";
 import { holdRun } from "./take-turn.ts";
 
@@ -31,7 +32,17 @@ export function makeHttpCall(deps: RunnerDeps, key: ExecutionKey, call: BegunCal
 
 async function callAndRecord(deps: RunnerDeps, key: ExecutionKey, call: BegunCall, signal: AbortSignal): Promise<void> {
   const verdict = await send(deps, call, signal);
-  await transaction(deps.pool, async (tx) => {
+  try {
+    await record(deps, key, call, verdict);
+  } catch (error) {
+    if (verdict.kind !== "accepted" || !isStepFailure(error)) throw error;
+    // The call has had its effect. A step that is left calling counts as lost, and calls again.
+    await record(deps, key, call, { kind: "permanent", error: unrecorded(call, error) });
+  }
+}
+
+function record(deps: RunnerDeps, key: ExecutionKey, call: BegunCall, verdict: Verdict): Promise<void> {
+  return transaction(deps.pool, async (tx) => {
     const run = await holdRun(tx, key);
     const step = run.steps.find(({ id, token }) => id === call.step.id && token === call.token);
     if (isTerminal(run.execution.status) || step === undefined) return;
@@ -62,25 +73,7 @@ function unexpected({ status }: GuardedResponse, expected: readonly number[]): C
   });
 }
 
-/** JSON where the answer says it is JSON and is, text otherwise; null when the answer's body never came. */
-function outputOf(answer: GuardedResponse | null): JsonValue {
-  if (answer === null) return { status: null, headers: {}, body: null };
-  const { status, headers, body } = answer;
-  return { status, headers, body: bodyOf(headers, body.toString("utf8")) };
-}
-
-function bodyOf(headers: GuardedResponse["headers"], text: string): JsonValue {
-  if (/\bjson\b/i.test(headers["content-type"] ?? "")) {
-    try {
-      return JSON.parse(text, (_key, value: JsonValue) => (typeof value === "string" ? storable(value) : value)) as JsonValue;
-    } catch {
-      // It only said so.
-    }
-  }
-  return storable(text);
-}
-
-/** PostgreSQL stores no NUL, and no half of a surrogate pair. */
-function storable(text: string): string {
-  return text.replaceAll("\u0000", "\uFFFD").toWellFormed();
+function unrecorded({ step: { nodeId } }: BegunCall, cause: unknown): CodedError {
+  const why = `expected the answer to ${nodeId} to be recorded, got it refused by the database after the call`;
+  return new CodedError("WORKFLOW.STEP_FAILED", why, { facts: { nodeId }, cause });
 }
