@@ -14,7 +14,8 @@ export interface RetryPlan<KnownStep> {
 /**
  * Which steps an ended run would repeat, told to do so from a node. Changes nothing.
  * @param steps those that stand, in the order in which they were made
- * @throws CodedError `WORKFLOW.STATE` while the run has not ended; `WORKFLOW.ARGUMENT` when it never came to that step
+ * @throws CodedError `WORKFLOW.STATE` while the run has not ended; `WORKFLOW.ARGUMENT` when it never came to that step, or when a step that has
+ * failed would stay as it is: what waits for that one would never run
  */
 export function planRetry<KnownStep extends Pick<Step, "id" | "nodeId" | "iteration" | "status">>(
   { id, status }: Pick<Execution, "id" | "status">,
@@ -39,5 +40,10 @@ export function planRetry<KnownStep extends Pick<Step, "id" | "nodeId" | "iterat
   }
   const behind = graph.followers(from.nodeId);
   const replaced = steps.filter((step) => step.id === from.id || (behind.has(step.nodeId) && step.iteration >= from.iteration));
+  const failed = steps.find((step) => step.status === "failed" && !replaced.includes(step))?.nodeId;
+  if (failed !== undefined) {
+    const why = `expected a repeat that takes in ${failed}, which has failed, got one from ${nodeId}: repeat it from ${failed} or a step that leads there`;
+    throw new CodedError("WORKFLOW.ARGUMENT", why, { facts: { executionId: id, nodeId, failed } });
+  }
   return { from, replaced };
 }

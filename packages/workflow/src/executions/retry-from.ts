@@ -10,7 +10,7 @@ import { planRetry } from "./plan-retry.ts";
  * Has an ended run repeat a step and all that follow from it, in a new epoch: "a finished step never runs again" holds within each. The rows of
  * what is repeated stay, no longer current.
  * @param nodeId the step; its latest turn is repeated
- * @throws CodedError `WORKFLOW.NOT_FOUND`; `WORKFLOW.STATE` while the run has not ended; `WORKFLOW.ARGUMENT` when it never came to that step;
+ * @throws CodedError `WORKFLOW.NOT_FOUND`; `WORKFLOW.STATE` while the run has not ended; `WORKFLOW.ARGUMENT`: see {@link planRetry};
  * `WORKFLOW.LOOP_STOPPED`
  */
 export async function retryFrom(

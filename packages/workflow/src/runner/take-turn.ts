@@ -9,6 +9,7 @@ import { lockExecution, type LockedExecution } from "../executions/lock-executio
 import { beginHttpCall, type BegunCall } from "./begin-http-call.ts";
 import type { RunnerDeps } from "./deps.ts";
 import { completeStep } from "./complete-step.ts";
+import { endOfSteps } from "./end-of-steps.ts";
 import { failStep } from "./fail-step.ts";
 import { finishExecution } from "./finish-execution.ts";
 import { isStepFailure } from "./is-step-failure.ts";
@@ -91,8 +92,9 @@ async function recordFailure(deps: RunnerDeps, key: ExecutionKey, { id, attempts
 /** The answers of people that came while the last step ran were looked for in this same turn: a run never rests beside one. */
 async function endOrRest(run: HeldRun): Promise<Turn> {
   if (run.steps.some(isOpen)) return rest(run);
-  await finishExecution(run.tx, run.execution, { status: "success" });
-  return { kind: "ended", status: "success" };
+  const end = endOfSteps(run.steps);
+  await finishExecution(run.tx, run.execution, end);
+  return { kind: "ended", status: end.status };
 }
 
 function isRunnable({ status, waitMs }: Step): boolean {
