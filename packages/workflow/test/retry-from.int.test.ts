@@ -103,3 +103,47 @@ test("a run that went round too often failed at the turn that was too many: it i
   expect(await bench.run(key)).toEqual({ kind: "ended", status: "success" });
   expect(await notesOf(bench)).toEqual({ b: 1, end: 1, start: 1 });
 });
+
+describe("a question beside the step that failed", () => {
+  test("keeps the answer that was taken before the run ended: a repeat goes on with it, and asks nobody again", async () => {
+    const bench = await openBench();
+    const key = await bench.start(await bench.add(beside(ask("ask"), call(bench))));
+    bench.http.respond(async () => {
+      // While the call is on its way, which then ends the run before a turn has seen the answer.
+      const inputId = (await bench.view(key)).inputs[0]?.id ?? "";
+      await bench.service.continue({ tenantId: TENANT, inputId, value: { answer: "yes" }, answeredBy: "ann" });
+      return { status: 400 };
+    });
+    expect(await bench.run(key)).toEqual({ kind: "ended", status: "error" });
+    expect(await bench.view(key)).toMatchObject({ inputs: [{ status: "submitted" }] });
+    bench.http.respond(() => ({ status: 200 }));
+    await bench.service.retryFrom({ ...key, nodeId: "call" });
+    expect(await bench.run(key)).toEqual({ kind: "ended", status: "success" });
+    const { inputs, steps } = await bench.view(key);
+    expect(inputs).toHaveLength(1);
+    expect(steps.find(({ nodeId }) => nodeId === "ask")?.output).toEqual({ value: { answer: "yes" }, answeredBy: "ann" });
+    expect(await notesOf(bench)).toEqual({ join: 1, start: 1 });
+  });
+
+  test("has run out as the other one has, and says so when that one is repeated", async () => {
+    const bench = await openBench();
+    const key = await bench.start(await bench.add(beside(ask("a", 60), ask("b", 60))));
+    await bench.run(key);
+    await bench.makeDue();
+    expect(await bench.run(key)).toEqual({ kind: "ended", status: "error" });
+    const [first, second] = ["a", "b"];
+    const failedOf = async () => (await bench.view(key)).steps.find(({ current, status }) => current && status === "failed")?.nodeId;
+    expect(await failedOf()).toBe(first);
+    await bench.service.retryFrom({ ...key, nodeId: first });
+    expect(await bench.run(key)).toEqual({ kind: "ended", status: "error" });
+    expect(await bench.view(key)).toMatchObject({ reasonCode: "WORKFLOW.INPUT_EXPIRED" });
+    expect(await failedOf()).toBe(second);
+    await bench.service.retryFrom({ ...key, nodeId: second });
+    expect(await bench.run(key)).toEqual({ kind: "waiting" });
+    for (const { id, status } of (await bench.view(key)).inputs) {
+      if (status === "open") await bench.service.continue({ tenantId: TENANT, inputId: id, value: { answer: "yes" }, answeredBy: "ann" });
+    }
+    expect(await bench.run(key)).toEqual({ kind: "ended", status: "success" });
+    expect(await notesOf(bench)).toEqual({ join: 1, start: 1 });
+  });
+});

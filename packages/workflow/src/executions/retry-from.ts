@@ -36,17 +36,19 @@ export async function retryFrom(
 
 /**
  * What was still open beside the failed step, and ended with the run, goes on with it, in the epoch it was in: a call whose answer was lost
- * keeps its key, and a question that was asked is open again.
+ * keeps its key, and a question that was asked is open again. One that was answered, or ran out, before the run had seen it waits for the
+ * turn that does: a step asks once.
  */
 async function reopenCancelled(tx: Queryable, executionId: string): Promise<void> {
-  const { rows } = await tx.query<{ stepId: string }>(
+  await tx.query(
     `UPDATE "WorkflowInput" SET "status" = 'open' WHERE "status" = 'cancelled' AND "stepId" IN
-       (SELECT "id" FROM "WorkflowStep" WHERE "executionId" = $1::uuid AND "current" AND "status" = 'cancelled') RETURNING "stepId"`,
+       (SELECT "id" FROM "WorkflowStep" WHERE "executionId" = $1::uuid AND "current" AND "status" = 'cancelled')`,
     [executionId],
   );
   await tx.query(
-    `UPDATE "WorkflowStep" SET "status" = CASE WHEN "id" = ANY ($2::uuid[]) THEN 'waiting' ELSE 'ready' END, "finishedAt" = NULL
-     WHERE "executionId" = $1::uuid AND "current" AND "status" = 'cancelled'`,
-    [executionId, rows.map(({ stepId }) => stepId)],
+    `UPDATE "WorkflowStep" s SET "finishedAt" = NULL,
+       "status" = CASE WHEN EXISTS (SELECT 1 FROM "WorkflowInput" i WHERE i."stepId" = s."id") THEN 'waiting' ELSE 'ready' END
+     WHERE s."executionId" = $1::uuid AND s."current" AND s."status" = 'cancelled'`,
+    [executionId],
   );
 }
