@@ -74,3 +74,47 @@ test.each(["22P05", "54001"])(
     expect(bench.http.requests).toHaveLength(1);
   },
 );
+
+const OK = '{"ok":true,"name":"Zoë"}';
+
+describe("an answer is read by what it says it is", () => {
+  test.each<[type: string, body: string | Buffer, kept: JsonValue]>([
+    ["application/json; charset=utf-8", OK, { ok: true, name: "Zoë" }],
+    ["application/problem+json", OK, { ok: true, name: "Zoë" }],
+    ["APPLICATION/VND.API+JSON", OK, { ok: true, name: "Zoë" }],
+    ["application/json", `\uFEFF${OK}`, { ok: true, name: "Zoë" }],
+    ["application/json", `\uFEFF\uFEFF${OK}`, `\uFEFF${OK}`],
+    ["application/json; charset=UTF-16LE", Buffer.from(`\uFEFF${OK}`, "utf16le"), { ok: true, name: "Zoë" }],
+    ['application/json; charset="iso-8859-1"', Buffer.from(OK, "latin1"), { ok: true, name: "Zoë" }],
+    ["text/plain;charset=iso-8859-1", Buffer.from("Zoë", "latin1"), "Zoë"],
+    ["text/plain; charset=nobody-knows", "Zoë", "Zoë"],
+    ["text/plain", `\uFEFF${OK}`, OK],
+    ["application/x-ndjson", OK, OK],
+    ["text/plain; charset=utf-8", Buffer.from([0x61, 0xff, 0x62]), "a\uFFFDb"],
+  ])("%s: %j", async (type, body, kept) => {
+    expect((await callAnswered({ headers: { "content-type": type }, body })).output).toMatchObject({ body: kept, truncated: false });
+  });
+});
+
+test.each([
+  ["JSON", JSON_TYPE],
+  ["a text", {}],
+])("%s of more than 256 KiB is cut: the step says so, and its call is not made again", async (_what, headers) => {
+  const limit = 256 * 1024;
+  const whole = JSON.stringify({ ok: true, list: "x".repeat(limit) });
+  const { output } = await callAnswered({ headers, body: whole });
+  expect(output).toMatchObject({ status: 200, body: whole.slice(0, limit), truncated: true });
+});
+
+test("an answer whose body never came is accepted by its status, and says that it is not whole", async () => {
+  const bench = await openBench((_request, _index, response) => {
+    response.writeHead(200, { "content-length": "100" });
+    response.write("{", () => response.destroy());
+    return "handled";
+  });
+  const call = { id: "call", block: "httpRequest" as const, config: { method: "POST" as const, url: `${bench.http.url}/` } };
+  const key = await bench.start(await bench.add(manual([call])));
+  expect(await bench.run(key)).toEqual({ kind: "ended", status: "success" });
+  expect((await bench.view(key)).steps[0]?.output).toEqual({ status: null, headers: {}, body: null, truncated: true });
+  expect(bench.http.requests).toHaveLength(1);
+});

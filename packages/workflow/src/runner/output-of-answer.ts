@@ -9,20 +9,31 @@ const LEVELS_AROUND = 2;
 
 /** What an accepted answer gives as its step's output; of one that never came whole nothing is known but that. */
 export function outputOf(answer: GuardedResponse | null): JsonValue {
-  if (answer === null) return { status: null, headers: {}, body: null };
-  const { status, headers } = answer;
-  return { status, headers, body: bodyOf(answer) };
+  if (answer === null) return { status: null, headers: {}, body: null, truncated: true };
+  const { status, headers, truncated } = answer;
+  return { status, headers, body: bodyOf(answer), truncated };
 }
 
 /** JSON where the answer says it is JSON, is, and can be read by an expression; text otherwise. Whatever came, the database can hold it. */
 function bodyOf({ headers, body }: GuardedResponse): JsonValue {
-  const text = body.toString("utf8");
-  if (/\bjson\b/i.test(headers["content-type"] ?? "")) {
+  const type = headers["content-type"] ?? "";
+  const text = textOf(body, type);
+  if (/\bjson\b/i.test(type)) {
     try {
       return toJson(JSON.parse(text), createTextBudget("WORKFLOW.EXPRESSION", "the answer"), LEVELS_AROUND);
     } catch {
-      // It only said so, or is nested too deep.
+      // It only said so, was cut, or is nested too deep.
     }
   }
   return storableText(text);
+}
+
+/** In the charset that the answer names, where there is such a one, else UTF-8. A mark of the byte order is no part of the text. */
+function textOf(body: Buffer, type: string): string {
+  const label = /;\s*charset\s*=\s*"?([^\s;"]+)/i.exec(type)?.[1];
+  try {
+    return new TextDecoder(label).decode(body);
+  } catch {
+    return new TextDecoder().decode(body);
+  }
 }
