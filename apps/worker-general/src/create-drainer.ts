@@ -52,7 +52,6 @@ export function createDrainer(env: WorkerGeneralEnv, deps: DrainerDeps): Drainer
     ...deps,
     db: pool,
     drainers: factoriesOf(env, deps, attempts),
-    letGo: attempts.letGo,
     shadow: env.OUTBOX_PULL_WORKER === "shadow" ? createShadow({ ...deps, db: pool, holdOf }) : null,
     settings: { leaveMs: LEAVE_MS },
   });

@@ -14,6 +14,7 @@ import { settleWithRetry } from "./settle-with-retry.ts";
 import { claimDueEvents, type Claim } from "./sql/claim-due-events.ts";
 import { readMode } from "./sql/read-mode.ts";
 import { reclaimExpiredEvent } from "./sql/reclaim-expired-event.ts";
+import { releaseClaims } from "./sql/release-claims.ts";
 import type { Settlement } from "./sql/settle-events.ts";
 import { createSettlementReport, emptyTally, type Tally, type TickReport } from "./settlement-report.ts";
 import { createTicker } from "./ticker.ts";
@@ -36,8 +37,10 @@ export interface BatchDispatcher {
   start(): void;
   /** A hint that something was published; may be given at any time, any number of times. */
   wake(): void;
-  /** Claims nothing more; resolves when what was claimed is settled, or the grace period is over. */
+  /** Claims nothing more, and begins no attempt; resolves when what was claimed is settled or given back, or rejects when `graceMs` are over. */
   close(graceMs: number): Promise<void>;
+  /** Prolongs the claims of its attempts no longer. */
+  letGo(): void;
 }
 
 /** Batches claimed ahead of the one being handed off; more would only lengthen the time between claim and hand-off. */
@@ -55,6 +58,7 @@ export function createBatchDispatcher(deps: BatchDispatcherDeps): BatchDispatche
   let keyed = false;
   let queueAway = false;
   let closing = false;
+  const lettingGo = new AbortController();
 
   async function tick(): Promise<TickReport> {
     const tally = emptyTally();
@@ -138,16 +142,31 @@ export function createBatchDispatcher(deps: BatchDispatcherDeps): BatchDispatche
     if (attempts === undefined) return handOffAndSettle(events, tally);
     const { lines, bulk } = splitIntoLines(events, attempts.takes);
     const next = async (): Promise<void> => {
-      for (let line = lines.shift(); line !== undefined; line = lines.shift()) {
-        for (const event of line) await runAttempt(attempts, event, tally);
-      }
+      for (let line = lines.shift(); line !== undefined; line = lines.shift()) await runLine(attempts, line, tally);
     };
     await Promise.all([handOffAndSettle(bulk, tally), ...Array.from({ length: LINES_AT_ONCE }, next)]);
   }
 
+  async function runLine(attempts: Pick<Attempts, "run">, line: readonly ClaimedEvent[], tally: Tally): Promise<void> {
+    for (const [index, event] of line.entries()) {
+      // A dispatcher that was switched off must come to its end, and any of those that wait could hang.
+      if (closing) return giveBack(line.slice(index));
+      await runAttempt(attempts, event, tally);
+    }
+  }
+
+  async function giveBack(claims: readonly ClaimedEvent[]): Promise<void> {
+    try {
+      await releaseClaims(pool, claims);
+      log.info({ events: claims.length }, "claims whose attempts had not begun are given back");
+    } catch (error) {
+      log.warn({ events: claims.length, error: describeError(error) }, "claims could not be given back: they are left to their leases");
+    }
+  }
+
   async function runAttempt(attempts: Pick<Attempts, "run">, event: ClaimedEvent, tally: Tally): Promise<void> {
     // It may have waited in its lane for a while.
-    const { settlement, fate } = await attempts.run(event, true);
+    const { settlement, fate } = await attempts.run(event, { waited: true, prolongUntil: lettingGo.signal });
     if (fate !== "unsettled") report([settlement], new Set(fate === "lost" ? [event.id] : []), tally);
   }
 
@@ -183,5 +202,6 @@ export function createBatchDispatcher(deps: BatchDispatcherDeps): BatchDispatche
       closing = true;
       await ticker.close(graceMs);
     },
+    letGo: () => lettingGo.abort(),
   };
 }

@@ -42,20 +42,22 @@ export interface AttemptsDeps {
   readonly log: Logger;
 }
 
+export interface AttemptOptions {
+  /** Whether the event was claimed some time ago: the lease is then prolonged before anything else. */
+  readonly waited?: boolean;
+  /**
+   * Once this has aborted, the claim is prolonged no longer, also that of an attempt that begins afterwards. It goes on with what is left
+   * of its lease; after that somebody else may have the event.
+   */
+  readonly prolongUntil?: AbortSignal;
+}
+
 /** Runs claimed events to their settlement, each under a heartbeat: every event of the pull workers, those of `database` routes of the dispatcher. */
 export interface Attempts {
   /** Whether an event needs an attempt of its own: its route is `database`, and effects are registered for it. */
   takes(eventType: string): boolean;
-  /**
-   * Never throws: what goes wrong is in the settlement, or leaves the claim to its lease.
-   * @param waited whether the event was claimed some time ago: the lease is then prolonged before anything else
-   */
-  run(event: ClaimedEvent, waited?: boolean): Promise<Settled>;
-  /**
-   * Prolongs the claims of attempts that began before this moment (of `performance.now()`) no longer. They go on with what is left of
-   * their leases; after that somebody else may have their events.
-   */
-  letGo(begunBefore: number): void;
+  /** Never throws: what goes wrong is in the settlement, or leaves the claim to its lease. */
+  run(event: ClaimedEvent, options?: AttemptOptions): Promise<Settled>;
   /** Ends the connections of the heartbeat; the attempts must have ended. */
   close(graceMs?: number): Promise<void>;
 }
@@ -71,18 +73,15 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
   const heartbeat = createHeartbeat({ pool: apart, leaseMs, log });
   const patience = createLockPatience(settings);
   const handOffOne = createQueueAttempt({ ...deps, maxRetries });
-  const protections = new Map<Protection, number>();
   const takes = (eventType: string): boolean => router(eventType)?.target === "database" && effects(eventType).length > 0;
 
-  async function run(event: ClaimedEvent, waited = false): Promise<Settled> {
-    const protection = heartbeat.protect(event);
-    protections.set(protection, performance.now());
+  async function run(event: ClaimedEvent, { waited = false, prolongUntil }: AttemptOptions = {}): Promise<Settled> {
+    const protection = heartbeat.protect(event, prolongUntil);
     try {
       if (waited && !(await isStillOurs(protection))) return lostBefore(event);
       return takes(event.eventType) ? await runEffectsOf(event, protection) : await runHandOff(event);
     } finally {
       protection.stop();
-      protections.delete(protection);
     }
   }
 
@@ -111,11 +110,7 @@ export function createAttempts(deps: AttemptsDeps): Attempts {
     return settleApart(database.pool, event, await handOffOne(event), log);
   }
 
-  function letGo(begunBefore: number): void {
-    for (const [protection, begun] of protections) if (begun < begunBefore) protection.stop();
-  }
-
-  return { takes, run, letGo, close: (graceMs = 1_000) => apart.endWithin(graceMs) };
+  return { takes, run, close: (graceMs = 1_000) => apart.endWithin(graceMs) };
 }
 
 /** A later attempt links to what it continues, so that attempts can be told from what one of them did. */

@@ -12,7 +12,8 @@ export interface Protection {
 }
 
 export interface Heartbeat {
-  protect(claim: { readonly id: string; readonly lockToken: string }): Protection;
+  /** @param until once this has aborted, the claim is prolonged no longer, and runs out unless it is settled before */
+  protect(claim: { readonly id: string; readonly lockToken: string }, until?: AbortSignal): Protection;
 }
 
 /** A claim is prolonged this often within its lease, and a beat that failed is tried again sooner. */
@@ -25,7 +26,7 @@ export function createHeartbeat(deps: { pool: Queryable; leaseMs: number; log: L
   const everyMs = leaseMs / BEATS_PER_LEASE;
   return { protect };
 
-  function protect(claim: { readonly id: string; readonly lockToken: string }): Protection {
+  function protect(claim: { readonly id: string; readonly lockToken: string }, until?: AbortSignal): Protection {
     const lost = new AbortController();
     let stopped = false;
     let timer = setTimeout(() => void run(), everyMs);
@@ -37,6 +38,7 @@ export function createHeartbeat(deps: { pool: Queryable; leaseMs: number; log: L
       return false;
     }
     async function run(): Promise<void> {
+      if (until?.aborted) return;
       try {
         if (await beat()) schedule(everyMs);
       } catch (error) {

@@ -36,6 +36,8 @@ export interface PullWorkers {
   wake(): void;
   /** Claims nothing more; resolves when the running attempts have ended, or rejects when `graceMs` are over. Releases no claim. */
   close(graceMs: number): Promise<void>;
+  /** Prolongs the claims of its attempts no longer. */
+  letGo(): void;
   /** One turn of one loop, for tests: what became of the event it claimed, or null when there was none to claim. */
   runOnce(): Promise<Settled | null>;
 }
@@ -55,6 +57,7 @@ export function createPullWorkers(deps: PullWorkersDeps): PullWorkers {
   });
   const loops: Promise<void>[] = [];
   let closing = false;
+  const lettingGo = new AbortController();
 
   async function claim(release: (epoch: bigint) => Promise<void>): Promise<ClaimedEvent | null> {
     const epoch = await claimer.epoch();
@@ -65,7 +68,7 @@ export function createPullWorkers(deps: PullWorkersDeps): PullWorkers {
 
   async function attempt(event: ClaimedEvent): Promise<Settled> {
     const hold = holder.holdOf(event.eventType);
-    const settled = hold === null ? await attempts.run(event) : await holder.hold(event, hold);
+    const settled = hold === null ? await attempts.run(event, { prolongUntil: lettingGo.signal }) : await holder.hold(event, hold);
     reportOne(settled);
     return settled;
   }
@@ -109,6 +112,7 @@ export function createPullWorkers(deps: PullWorkersDeps): PullWorkers {
       // An attempt that takes longer keeps its heartbeat.
       await withDeadline(endAll(), graceMs, () => new Error(`expected the running attempts to end within ${graceMs} ms, they did not`));
     },
+    letGo: () => lettingGo.abort(),
     async runOnce() {
       const event = await claim(expired.release);
       return event === null ? null : attempt(event);

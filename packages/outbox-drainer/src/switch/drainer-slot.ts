@@ -6,8 +6,10 @@ import type { DrainerMode } from "../sql/read-mode.ts";
 export interface Drainer {
   start(): void;
   wake(): void;
-  /** Claims nothing more; resolves when what was claimed is settled, or rejects when `graceMs` are over. */
+  /** Claims nothing more; resolves when what was claimed is settled or given back, or rejects when `graceMs` are over. */
   close(graceMs: number): Promise<void>;
+  /** Prolongs its claims no longer, whenever they were made: a handler that hangs must not hold up a switch for ever. */
+  letGo(): void;
 }
 
 /** Makes each drainer anew whenever it is its turn. */
@@ -23,15 +25,13 @@ export interface DrainerSlot {
 }
 
 export interface SlotOptions {
-  /** Time a drainer that is switched off gets to settle what it has claimed. */
+  /** Time a drainer that is switched off gets to settle what it has claimed; then it is told to let go. */
   readonly leaveMs: number;
-  /** Called when that was not enough, with the time (`performance.now()`) at which it was switched off. */
-  readonly letGo: (since: number) => void;
   readonly log: Logger;
 }
 
 export function createDrainerSlot(drainers: DrainerFactories, options: SlotOptions): DrainerSlot {
-  const { leaveMs, letGo, log } = options;
+  const { leaveMs, log } = options;
   let current: { mode: DrainerMode["mode"]; drainer: Drainer } | null = null;
   const leaving = new Map<Drainer, Promise<void>>();
 
@@ -39,7 +39,6 @@ export function createDrainerSlot(drainers: DrainerFactories, options: SlotOptio
     if (current === null) return;
     const { mode, drainer } = current;
     current = null;
-    const since = performance.now();
     const ended = drainer
       .close(leaveMs)
       .catch((error: unknown) => {
@@ -47,7 +46,7 @@ export function createDrainerSlot(drainers: DrainerFactories, options: SlotOptio
           { mode, error: describeError(error) },
           "the drainer that was switched off has not ended in time: its claims are left to their leases",
         );
-        letGo(since);
+        drainer.letGo();
       })
       .finally(() => leaving.delete(drainer));
     leaving.set(drainer, ended);

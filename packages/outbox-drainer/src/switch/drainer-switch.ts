@@ -25,8 +25,6 @@ export interface SwitchSettings {
 export interface DrainerSwitchDeps {
   readonly db: Queryable;
   readonly drainers: DrainerFactories;
-  /** Lets claims made before this moment (of `performance.now()`) run out; a handler that hangs must not hold up a switch for ever. */
-  readonly letGo: (since: number) => void;
   /** What keeps this process from running pull workers. */
   readonly checkConditions: ConditionCheck;
   readonly registered: Pick<RegisteredProcess, "reportBlockers">;
@@ -56,7 +54,7 @@ export interface DrainerSwitch {
  */
 export function createDrainerSwitch(deps: DrainerSwitchDeps): DrainerSwitch {
   const { db, settings, metrics, log } = deps;
-  const slot = createDrainerSlot(deps.drainers, { leaveMs: settings.leaveMs, letGo: deps.letGo, log });
+  const slot = createDrainerSlot(deps.drainers, { leaveMs: settings.leaveMs, log });
   const voice = createSwitchVoice(log);
   let switching = false;
   let closing = false;

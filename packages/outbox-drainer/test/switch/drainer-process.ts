@@ -50,7 +50,6 @@ void runUntilSignal(
     const drainers = createDrainerSwitch({
       db: pool,
       drainers: { batch: () => createBatchDispatcher({ ...shared, attempts }), pull: () => createPullWorkers({ ...shared, attempts }) },
-      letGo: attempts.letGo,
       checkConditions: () => Promise.resolve({ blockers: [], notes: [] }),
       registered,
       settings: { intervalMs: 100, switchingMs: 30, leaveMs: 1000 },

@@ -50,11 +50,11 @@ async function processOn(database: Database, options: Options = {}) {
     start: () => void told.push(`start ${mode}`),
     wake: () => void told.push(`wake ${mode}`),
     close: (graceMs) => (told.push(`close ${mode}`), options.closeDrainer?.(graceMs) ?? Promise.resolve()),
+    letGo: () => void told.push("let go"),
   });
   const drainers = createDrainerSwitch({
     db: pool,
     drainers: { batch: drainer("batch"), pull: drainer("pull") },
-    letGo: () => void told.push("let go"),
     checkConditions,
     registered,
     shadow: options.shadow ?? null,
