@@ -1,3 +1,4 @@
+import { randomUUID } from "node:crypto";
 import type { Prisma } from "@toolctrl/db/client";
 
 export type AttemptTransaction = Prisma.TransactionClient;
@@ -10,6 +11,12 @@ export const TRANSACTION_OPTIONS = { maxWait: 6_000, timeout: NO_TIMEOUT_MS };
 
 const LIMITS = `SELECT set_config('lock_timeout', $1::text, true), set_config('idle_in_transaction_session_timeout', COALESCE($2::text, current_setting('idle_in_transaction_session_timeout')), true)`;
 
+/**
+ * A name that no handler has: a savepoint of its own with the same one would be rolled back to in place of ours. One for the whole process,
+ * since pg_stat_statements keeps an entry for each name before PostgreSQL 17.
+ */
+const SAVEPOINT = `"attempt ${randomUUID()}"`;
+
 /** The limits of this transaction only, and the savepoint that a failed attempt is rolled back to. */
 export async function beginAttempt(
   tx: AttemptTransaction,
@@ -20,10 +27,10 @@ export async function beginAttempt(
     `${limits.lockTimeoutMs}ms`,
     limits.idleInTransactionMs === undefined ? null : `${limits.idleInTransactionMs}ms`,
   );
-  await tx.$executeRawUnsafe("SAVEPOINT attempt");
+  await tx.$executeRawUnsafe(`SAVEPOINT ${SAVEPOINT}`);
 }
 
 /** Undoes everything the handlers did; the claim and the transaction stay. */
 export async function undoEffects(tx: AttemptTransaction): Promise<void> {
-  await tx.$executeRawUnsafe("ROLLBACK TO SAVEPOINT attempt");
+  await tx.$executeRawUnsafe(`ROLLBACK TO SAVEPOINT ${SAVEPOINT}`);
 }

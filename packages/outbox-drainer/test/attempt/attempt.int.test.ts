@@ -1,7 +1,7 @@
 import { publishOutboxEvent } from "@toolctrl/db/outbox";
 import { createMetrics } from "@toolctrl/runtime/metrics";
 import { describe, expect, test } from "vitest";
-import { readEvents } from "../support.ts";
+import { letTimePass, readEvents } from "../support.ts";
 import { effectOf, insertRecordEvents, mark, marks, openPull, workersOf } from "../pull/support.ts";
 
 describe("effects and DONE", () => {
@@ -46,6 +46,26 @@ describe("effects and DONE", () => {
     expect(rows).toEqual([]);
     // Not eligible again in the same loop.
     expect(await workers.runOnce()).toBeNull();
+  });
+
+  test("a failure rolls back what an effect wrote before a savepoint of its own, whatever that is called", async () => {
+    const database = await openPull();
+    await insertRecordEvents(database, 1);
+    let tries = 0;
+    const workers = workersOf(database, [
+      effectOf(async (tx, event) => {
+        await mark(tx, event.id, "before");
+        await tx.$executeRawUnsafe("SAVEPOINT attempt");
+        tries += 1;
+        if (tries === 1) throw new Error("the first try fails");
+        await mark(tx, event.id, "after");
+      }),
+    ]);
+    expect(await workers.runOnce()).toMatchObject({ settlement: { outcome: "retry" } });
+    expect(await marks(database)).toEqual([]);
+    await letTimePass(database);
+    expect(await workers.runOnce()).toMatchObject({ settlement: { outcome: "done" } });
+    expect(await marks(database)).toMatchObject([{ text: "before" }, { text: "after" }]);
   });
 
   test("a Prisma model's failure and a raw one are told by their SQLSTATE", async () => {
