@@ -256,13 +256,15 @@ describe("a filter", () => {
     expect(await previewMatchingEvents(database.pool, filter, 10)).toMatchObject({ total: 10 });
   });
 
-  test("counts in its preview the events whose consumer has a receipt", async () => {
+  test("counts in its preview the events whose consumer has a receipt, of the replay's epoch where it is replayed", async () => {
     const database = await openDatabase();
     const [first] = await Promise.all([0, 1, 2].map(() => seedEvent(database.pool, { status: "DONE" })));
     await seedReceipt(database.pool, first ?? "", "notification-create");
+    const replayed = await seedEvent(database.pool, { status: "DONE", effectEpoch: 1, replayConsumer: "notification-create" });
+    await seedReceipt(database.pool, replayed, "notification-create");
     expect(await previewMatchingEvents(database.pool, { statuses: ["DONE"] }, 100)).toEqual({
-      total: 3,
-      byType: [{ status: "DONE", eventType: "billing.invoice.paid", events: 3 }],
+      total: 4,
+      byType: [{ status: "DONE", eventType: "billing.invoice.paid", events: 4 }],
       mayFollowYounger: 0,
       receipts: [{ consumer: "notification-create", events: 1 }],
     });

@@ -4,6 +4,7 @@ import { ROUTES } from "@toolctrl/event-router/router";
 import { describe, expect, test } from "vitest";
 import { runRetention } from "../src/retention.ts";
 import { claimDueEvents } from "../src/sql/claim-due-events.ts";
+import { seedEvent, seedReceipt } from "./seed-event.ts";
 import { insertEvents, openDatabase, silentLog, statuses } from "./support.ts";
 
 const MONTH = { retentionHours: 720, batchSize: 1000 };
@@ -39,6 +40,29 @@ describe("outbox-done-retention", () => {
     expect(report).toMatchObject({ deleted: 3, held: { "mail.": 4, "audit.": 1 }, capped: false });
     const { rows } = await database.pool.query<{ id: string }>(`SELECT "id" FROM "OutboxEvent" ORDER BY "position"`);
     expect(rows.map((row) => row.id)).toEqual([...young, ...halfway, ...dead, ...pending]);
+  });
+
+  test("keeps an event that is replayed until the replay has its receipt too; the other consumers' of any epoch count", async () => {
+    const database = await openDatabase();
+    const replayed = async (consumer: string, effectEpoch: number): Promise<string> => {
+      const old = { status: "DONE", type: "mail.message.send", age: "721 hours" } as const;
+      const id = await seedEvent(database.pool, { ...old, effectEpoch, replayConsumer: consumer });
+      for (const each of ["mail-render", "email-send"]) await seedReceipt(database.pool, id, each);
+      return id;
+    };
+    const [open, dead, finished, second] = [
+      await replayed("email-send", 1),
+      await replayed("email-send", 1),
+      await replayed("email-send", 1),
+      await replayed("mail-render", 2),
+    ];
+    await seedReceipt(database.pool, dead, "email-send", "dead", 1);
+    await seedReceipt(database.pool, finished, "email-send", "done", 1);
+    await seedReceipt(database.pool, second, "email-send", "done", 1);
+    await seedReceipt(database.pool, second, "mail-render", "done", 2);
+    expect(await runRetention(database.pool, ROUTES, MONTH, silentLog)).toMatchObject({ deleted: 2, held: { "mail.": 2 } });
+    const { rows } = await database.pool.query<{ id: string }>(`SELECT "id" FROM "OutboxEvent" ORDER BY "position"`);
+    expect(rows.map((row) => row.id)).toEqual([open, dead]);
   });
 
   test("held events at the head never stop the purge of those behind them", async () => {

@@ -161,6 +161,22 @@ describe("stats", () => {
     expect(lost).not.toBe("");
   });
 
+  test("counts a DONE event whose replay is not finished, or was given up", async () => {
+    const database = await openDatabase();
+    const { pool } = database;
+    const [, dead = "", finished = ""] = await Promise.all(
+      [0, 1, 2].map(async () => {
+        const id = await seedEvent(pool, { status: "DONE", effectEpoch: 1, replayConsumer: "notification-create" });
+        await seedReceipt(pool, id, "notification-create");
+        return id;
+      }),
+    );
+    await seedReceipt(pool, dead, "notification-create", "dead", 1);
+    await seedReceipt(pool, finished, "notification-create", "done", 1);
+    const { held } = await outboxStats({ db: pool, router, backend: await openBackend() });
+    expect(held).toMatchObject([{ consumer: "notification-create", events: 2, dead: 1 }]);
+  });
+
   test("of an empty outbox is all zeros", async () => {
     const database = await openDatabase();
     const stats = await outboxStats({ db: database.pool, router, backend: await openBackend() });

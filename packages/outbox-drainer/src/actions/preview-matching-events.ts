@@ -1,5 +1,6 @@
 import { recordKeyReady } from "@toolctrl/db/record-key";
 import type { Queryable } from "@toolctrl/db/sql";
+import { isOfOwedEpoch } from "../sql/owed-epoch.ts";
 import { whereOfFilter, timeColumnOf, type EventFilter, type OutboxStatus } from "./event-filter.ts";
 
 /** What a bulk would touch. `receipts` counts events whose consumer has finished them, and would stay suppressed. */
@@ -37,7 +38,7 @@ export async function previewMatchingEvents(db: Queryable, filter: EventFilter, 
 function picked(filter: EventFilter, status: OutboxStatus, limit: number, values: unknown[]): string {
   const where = whereOfFilter(filter, status, values);
   return `WITH picked AS MATERIALIZED (
-    SELECT e."id", e."eventType" FROM "OutboxEvent" e WHERE ${where}
+    SELECT e."id", e."eventType", e."effectEpoch", e."replayConsumer" FROM "OutboxEvent" e WHERE ${where}
      ORDER BY e.${timeColumnOf(status)}, e."id" LIMIT $${values.push(limit)}
   )`;
 }
@@ -67,7 +68,8 @@ async function countReceipts(
   const { rows } = await db.query<{ consumer: string; events: number }>(
     `${picked(filter, status, limit, values)}
      SELECT r."consumer", count(DISTINCT r."eventId")::int AS "events"
-       FROM picked p JOIN "OutboxReceipt" r ON r."eventId" = p."id" AND r."outcome" = 'done' GROUP BY r."consumer"`,
+       FROM picked p JOIN "OutboxReceipt" r ON r."eventId" = p."id" AND r."outcome" = 'done' AND ${isOfOwedEpoch("r", `r."consumer"`, "p")}
+      GROUP BY r."consumer"`,
     values,
   );
   return rows;

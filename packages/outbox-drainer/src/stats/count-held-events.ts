@@ -1,5 +1,6 @@
 import type { Queryable } from "@toolctrl/db/sql";
 import { z } from "zod";
+import { isOfOwedEpoch } from "../sql/owed-epoch.ts";
 
 const heldRow = z.object({ consumer: z.string(), events: z.number(), dead: z.number(), oldestProcessedAt: z.date() });
 
@@ -17,7 +18,9 @@ export async function countHeldEvents(
        FROM unnest($1::text[], $2::text[]) AS x("eventType", "consumer")
        JOIN "OutboxEvent" e ON e."eventType" = x."eventType" AND e."status" = 'DONE'
        LEFT JOIN "OutboxReceipt" d ON d."eventId" = e."id" AND d."consumer" = x."consumer" AND d."outcome" = 'dead'
-      WHERE NOT EXISTS (SELECT 1 FROM "OutboxReceipt" r WHERE r."eventId" = e."id" AND r."consumer" = x."consumer" AND r."outcome" = 'done')
+        AND ${isOfOwedEpoch("d", `x."consumer"`, "e")}
+      WHERE NOT EXISTS (SELECT 1 FROM "OutboxReceipt" r WHERE r."eventId" = e."id" AND r."consumer" = x."consumer" AND r."outcome" = 'done'
+        AND ${isOfOwedEpoch("r", `x."consumer"`, "e")})
       GROUP BY x."consumer" ORDER BY x."consumer"`,
     [expected.map((pair) => pair.eventType), expected.map((pair) => pair.consumer)],
   );

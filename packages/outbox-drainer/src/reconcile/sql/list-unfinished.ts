@@ -1,6 +1,7 @@
 import type { Queryable } from "@toolctrl/db/sql";
 import type { RouteRule } from "@toolctrl/event-router/router";
 import { z } from "zod";
+import { isOfOwedEpoch } from "../../sql/owed-epoch.ts";
 import type { Cursor } from "../../sql/purge-done-events.ts";
 
 const row = z.object({
@@ -29,8 +30,7 @@ export interface UnfinishedPage {
 
 /**
  * - No lock. Index and order of a page: "OutboxEvent_retention_idx"; of ids: the primary key; receipts: theirs.
- * - A consumer that is replayed owes a receipt of the replay's epoch; any other one of any epoch. A dead receipt settles the generation it
- *   was written for: an older one says nothing about the present job.
+ * - A dead receipt settles the generation it was written for: an older one says nothing about the present job.
  * - Events without a route are left to retention's report: nobody knows what they owe.
  */
 const JUDGE = `
@@ -39,7 +39,7 @@ judged AS (
     SELECT c."consumer" FROM unnest(route."consumers") AS c("consumer") WHERE NOT EXISTS (
       SELECT 1 FROM "OutboxReceipt" r
        WHERE r."eventId" = page."id" AND r."consumer" = c."consumer"
-         AND (c."consumer" IS DISTINCT FROM page."replayConsumer" OR r."effectEpoch" = page."effectEpoch")
+         AND ${isOfOwedEpoch("r", `c."consumer"`, "page")}
          AND (r."outcome" = 'done' OR r."generation" = page."generation"))) AS "missing"
   FROM page JOIN LATERAL (
     SELECT routes."consumers" FROM routes WHERE starts_with(page."eventType", routes."prefix")
