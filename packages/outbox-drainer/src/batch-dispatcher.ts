@@ -62,16 +62,25 @@ export function createBatchDispatcher(deps: BatchDispatcherDeps): BatchDispatche
 
   async function tick(): Promise<TickReport> {
     const tally = emptyTally();
-    if (queueAway && !(await queueIsBack())) return tally;
+    while (!closing && (await pass(tally)));
+    return tally;
+  }
+
+  /**
+   * What has expired, then what is due, for an interval: under a load that never ends expired claims have their turn all the same.
+   * @returns whether there is more to be done at once
+   */
+  async function pass(tally: Tally): Promise<boolean> {
+    if (queueAway && !(await queueIsBack())) return false;
     const startedAt = performance.now();
     const mode = await readMode(pool);
-    if (mode.mode !== "batch" || mode.desired !== "batch") return tally;
+    if (mode.mode !== "batch" || mode.desired !== "batch") return false;
     // Once there, the column stays.
     keyed ||= (await recordKeyReady(pool)).column;
     await reclaimExpired(mode.epoch, tally);
-    await drainDue(mode.epoch, tally);
+    const more = await drainDue(mode.epoch, tally);
     metrics.observe("outbox_tick_seconds", (performance.now() - startedAt) / 1000);
-    return tally;
+    return more && !queueAway;
   }
 
   async function queueIsBack(): Promise<boolean> {
@@ -103,10 +112,13 @@ export function createBatchDispatcher(deps: BatchDispatcherDeps): BatchDispatche
     }
   }
 
-  async function drainDue(epoch: bigint, tally: Tally): Promise<void> {
+  /** @returns whether the interval was over before everything was handed off */
+  async function drainDue(epoch: bigint, tally: Tally): Promise<boolean> {
+    const until = performance.now() + settings.intervalMs;
     const inFlight: Promise<void>[] = [];
     const failures: unknown[] = [];
-    for (let more = true; more && !closing && !queueAway && failures.length === 0;) {
+    let more = true;
+    for (let inTime = true; more && inTime && !closing && !queueAway && failures.length === 0; inTime = performance.now() < until) {
       const claim = await claimNext(epoch);
       tally.claimed += claim.events.length;
       more = claim.more;
@@ -115,6 +127,7 @@ export function createBatchDispatcher(deps: BatchDispatcherDeps): BatchDispatche
     }
     await Promise.all(inFlight);
     if (failures.length > 0) throw failures[0];
+    return more;
   }
 
   async function claimNext(epoch: bigint): Promise<Claim> {

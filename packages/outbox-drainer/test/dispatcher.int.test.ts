@@ -1,10 +1,12 @@
 import { jobIdFor } from "@toolctrl/queue/job-id";
-import type { NewJob } from "@toolctrl/queue/port";
+import type { AddResult, NewJob } from "@toolctrl/queue/port";
 import { createAlerts } from "@toolctrl/runtime/alerts";
 import { createMetrics } from "@toolctrl/runtime/metrics";
 import { startHttpPeer } from "@toolctrl/testkit/http-peer";
 import { startRedis } from "@toolctrl/testkit/redis-server";
+import { waitFor } from "@toolctrl/testkit/wait";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { gate } from "./pull/support.ts";
 import { dispatcherOf, insertEvents, letTimePass, openBackend, openDatabase, readEvents, silentLog, statuses } from "./support.ts";
 
 describe("hand-off", () => {
@@ -169,6 +171,37 @@ describe("hand-off", () => {
     const rows = await readEvents(database);
     expect(new Set(rows.map((row) => `${row.status} ${row.attempts} ${row.crashes}`))).toEqual(new Set(["DONE 2 0"]));
     expect(await metrics.text()).toContain("outbox_reclaims_total 100");
+  });
+
+  test("a claim whose lease runs out is handed off while more is published than one tick gets through", async () => {
+    const database = await openDatabase();
+    const [left = ""] = await insertEvents(database, 1);
+    await database.pool.query(
+      `UPDATE "OutboxEvent" SET "status" = 'PROCESSING', "attempts" = 1, "claimMode" = 'batch', "lockToken" = gen_random_uuid(), "lockedUntil" = clock_timestamp() + interval '1 minute'`,
+    );
+    await insertEvents(database, 20);
+    const [draining, expired] = [gate(), gate()];
+    let publishes = true;
+    const busy = {
+      ping: () => Promise.resolve(),
+      async addAll(jobs: readonly NewJob[]) {
+        draining.open();
+        await expired.opened;
+        if (publishes) await insertEvents(database, jobs.length);
+        return jobs.map((): AddResult => ({ ok: true }));
+      },
+    };
+    const tick = dispatcherOf(database, busy, { settings: { batchSize: 5, intervalMs: 20 } }).tick();
+    await draining.opened;
+    await database.pool.query(`UPDATE "OutboxEvent" SET "lockedUntil" = clock_timestamp() WHERE "id" = $1`, [left]);
+    expired.open();
+    try {
+      await waitFor(async () => (await readEvents(database, [left]))[0]?.status === "DONE", { what: "the claim to be handed off" });
+    } finally {
+      publishes = false;
+    }
+    expect(await tick).toMatchObject({ leaseLost: 0 });
+    expect(await statuses(database)).toEqual({ DONE: expect.any(Number) });
   });
 });
 

@@ -23,7 +23,7 @@ export const METRICS = {
   outbox_unroutable_total: { kind: "counter", help: "Events no routing rule matched", labels: [] },
   outbox_lease_lost_total: { kind: "counter", help: "Settles refused because the claim was no longer ours", labels: [] },
   outbox_wakeups_total: { kind: "counter", help: "What made the drainer look", labels: ["source"] },
-  outbox_tick_seconds: { kind: "histogram", help: "Time of one drainer tick", labels: [], buckets: SECONDS },
+  outbox_tick_seconds: { kind: "histogram", help: "Time of one pass of a drainer tick", labels: [], buckets: SECONDS },
   outbox_tick_errors_total: { kind: "counter", help: "Drainer ticks that ended in an error", labels: ["code"] },
   outbox_backlog: { kind: "gauge", help: "Events due and not yet claimed, as last sampled", labels: [] },
   outbox_overdue_events: {
