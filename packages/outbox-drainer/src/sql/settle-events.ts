@@ -9,7 +9,8 @@ export type Settlement = { readonly id: string; readonly lockToken: string } & (
   | { readonly outcome: "dead"; readonly errorCode: string; readonly error: string; readonly parks?: boolean; readonly crashed?: boolean }
 );
 
-const STATUS = { done: "DONE", retry: "PENDING", snooze: "PENDING", dead: "FAILED" } as const;
+/** The status in which a settlement leaves its event. */
+export const STATUS_AFTER = { done: "DONE", retry: "PENDING", snooze: "PENDING", dead: "FAILED" } as const;
 const COUNTS = { done: 0, retry: 1, snooze: 0, dead: 1 } as const;
 
 /**
@@ -37,7 +38,7 @@ const ONE = settleFrom(`SELECT $1::uuid, $2::uuid, $3::text, $4::int, $5::float8
 const valuesOf = (s: Settlement): [string, string, string, number, number, string | null, string | null, boolean] => [
   s.id,
   s.lockToken,
-  STATUS[s.outcome],
+  STATUS_AFTER[s.outcome],
   "crashed" in s && s.crashed ? 0 : COUNTS[s.outcome],
   "delayMs" in s ? s.delayMs : 0,
   "errorCode" in s ? s.errorCode : null,
