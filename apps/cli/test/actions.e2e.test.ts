@@ -235,6 +235,18 @@ describe("bulk requeue", () => {
     expect((await events()).filter((event) => event.status === "PENDING")).toHaveLength(2);
   });
 
+  test("takes nothing that came into its state after the command began, with a --to that is still to come too: its own results", async () => {
+    await seed("DONE", { count: 2 });
+    await seed("DONE", { age: "-1 hour" });
+    const tomorrow = new Date(Date.now() + 86_400_000).toISOString();
+    for (const to of [[], ["--to", tomorrow]]) {
+      const result = await cli("outbox", "requeue", "--status", "DONE", ...to, "--dry-run", "--json");
+      expect(result.json()).toMatchObject({ total: 2 });
+    }
+    const before = await cli("outbox", "requeue", "--status", "DONE", "--to", "1h", "--dry-run", "--json");
+    expect(before.json()).toMatchObject({ total: 0 });
+  });
+
   test("that matches nothing says so and succeeds", async () => {
     const result = await cli("outbox", "requeue", "--status", "FAILED", "--yes");
     expect([result.code, result.stdout]).toEqual([0, expect.stringContaining("Nothing matches")]);

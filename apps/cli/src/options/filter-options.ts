@@ -36,7 +36,7 @@ export function hasFilter(options: FilterOptions): boolean {
 
 /**
  * The filter the options mean, its relative times fixed by the database's clock.
- * With `bounded`, an open end is now: what the command itself changes must not come up again.
+ * With `bounded`, the end is now at the latest: what the command itself changes must not come up again.
  */
 export async function resolveFilter(
   db: Queryable,
@@ -45,7 +45,8 @@ export async function resolveFilter(
 ): Promise<EventFilter> {
   const now = await databaseNow(db);
   const at = (time: TimeOption): Date => momentOf(time, now);
-  const to = options.to === undefined ? (settings.bounded ? now : undefined) : at(options.to);
+  const end = options.to === undefined ? undefined : at(options.to);
+  const to = settings.bounded && (end === undefined || end > now) ? now : end;
   return {
     statuses: options.status ?? settings.statuses,
     ...(options.type === undefined ? {} : { typePrefix: options.type }),
