@@ -14,11 +14,29 @@ export interface OutboxTransaction {
 
 const causes = new WeakMap<object, EventCause>();
 
-/** A transaction of raw SQL in the shape of Prisma's, for publishing and receipts inside it. */
-export function outboxTransactionOf(tx: Queryable): OutboxTransaction {
+/**
+ * Where the statements of one transaction of raw SQL run: what `transaction` gives, or a client after its BEGIN. A pool counts its
+ * connections, so it does not fit: each statement would commit alone.
+ */
+export interface RawTransaction extends Queryable {
+  readonly totalCount?: never;
+  /** What the server said last, of a client of pg's: "I" when no transaction is open. */
+  getTransactionStatus?(): string | null;
+}
+
+/**
+ * A transaction of raw SQL in the shape of Prisma's, for publishing and receipts inside it.
+ * @throws CodedError `PUBLISH.ROOT_CLIENT`, here for a pool, and from a statement for a client that is in no transaction
+ */
+export function outboxTransactionOf(tx: RawTransaction): OutboxTransaction {
+  if ("totalCount" in tx) throw refused("a pool");
+  const run = async (query: string, values: unknown[]) => {
+    if (tx.getTransactionStatus?.() === "I") throw refused("a client that is in none");
+    return tx.query(query, values);
+  };
   const outbox: OutboxTransaction = {
-    $executeRawUnsafe: async (query, ...values) => (await tx.query(query, values)).rowCount ?? 0,
-    $queryRawUnsafe: async <T>(query: string, ...values: unknown[]) => (await tx.query(query, values)).rows as T,
+    $executeRawUnsafe: async (query, ...values) => (await run(query, values)).rowCount ?? 0,
+    $queryRawUnsafe: async <T>(query: string, ...values: unknown[]) => (await run(query, values)).rows as T,
   };
   causes.set(outbox, eventCauseOf(tx));
   return outbox;
@@ -28,7 +46,7 @@ export function outboxTransactionOf(tx: Queryable): OutboxTransaction {
  * The transaction, for code that is handed it and knows of no cause: everything that is published through it says what led to it, where the event
  * says nothing of its own. It is another object, as a connection outlives its transaction.
  */
-export function withEventCause(tx: Queryable, cause: EventCause): Queryable & OutboxTransaction {
+export function withEventCause(tx: RawTransaction, cause: EventCause): Queryable & OutboxTransaction {
   const caused = { query: tx.query.bind(tx), ...outboxTransactionOf(tx) };
   causes.set(caused, cause);
   return caused;
@@ -53,5 +71,5 @@ export function assertOutboxTransaction(tx: unknown): asserts tx is OutboxTransa
 }
 
 function refused(got: string): CodedError {
-  return new CodedError("PUBLISH.ROOT_CLIENT", `expected the client of a Prisma transaction, got ${got}`, { facts: { got } });
+  return new CodedError("PUBLISH.ROOT_CLIENT", `expected the client of a transaction, got ${got}`, { facts: { got } });
 }

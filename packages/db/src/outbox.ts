@@ -5,5 +5,6 @@ export {
   outboxTransactionOf,
   withEventCause,
   type OutboxTransaction,
+  type RawTransaction,
 } from "./outbox-transaction.ts";
 export { MAX_EVENTS_PER_PUBLISH, publishOutboxEvent, publishOutboxEvents } from "./publish-outbox-event.ts";

@@ -1,7 +1,15 @@
 // Checked by the compiler: each line below fails to compile when the guarantee it names is broken.
+import type pg from "pg";
 import type { Prisma, PrismaClient } from "../src/client.ts";
-import { publishOutboxEvent, publishOutboxEvents, type OutboxEventInput, type OutboxTransaction } from "../src/outbox.ts";
+import {
+  publishOutboxEvent,
+  publishOutboxEvents,
+  type OutboxEventInput,
+  type OutboxTransaction,
+  type RawTransaction,
+} from "../src/outbox.ts";
 import type { withOutboxReceipt } from "../src/outbox-receiver.ts";
+import type { Queryable } from "../src/sql.ts";
 
 type Fits<Given, Wanted> = [Given] extends [Wanted] ? true : false;
 type TransactionArgument<Fn extends (tx: OutboxTransaction, ...rest: never[]) => unknown> = Parameters<Fn>[0];
@@ -19,6 +27,10 @@ export type Guarantees = [
   Expect<Fits<Fits<PrismaClient, TransactionArgument<typeof publishOutboxEvent>>, false>>,
   Expect<Fits<Fits<PrismaClient, TransactionArgument<typeof publishOutboxEvents>>, false>>,
   Expect<Fits<Fits<PrismaClient, TransactionArgument<typeof withOutboxReceipt>>, false>>,
+  // In raw SQL a client fits; a pool, which runs each statement in a transaction of its own, does not.
+  Expect<Fits<Queryable, RawTransaction>>,
+  Expect<Fits<pg.PoolClient, RawTransaction>>,
+  Expect<Fits<Fits<pg.Pool, RawTransaction>, false>>,
   // A type of the catalogue has its payload checked; another takes any JSON object, and only that.
   Expect<Fits<{ tenantId: string; type: "mail.message.send"; payload: { to: string; subject: string; text: string } }, Mail>>,
   Expect<Fits<Fits<{ tenantId: string; type: "mail.message.send"; payload: { to: number } }, Mail>, false>>,

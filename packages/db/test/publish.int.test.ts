@@ -1,7 +1,14 @@
 import { waitFor } from "@toolctrl/testkit/wait";
 import { expect, test } from "vitest";
-import type { Prisma } from "../src/client.ts";
-import { publishOutboxEvent, publishOutboxEvents, type OutboxEventInput, type OutboxTransaction } from "../src/outbox.ts";
+import { transaction, type Prisma } from "../src/client.ts";
+import {
+  outboxTransactionOf,
+  publishOutboxEvent,
+  publishOutboxEvents,
+  type OutboxEventInput,
+  type OutboxTransaction,
+} from "../src/outbox.ts";
+import type { Queryable } from "../src/sql.ts";
 import { gate, openDatabase, rejection, rowsOf, TENANT } from "./support.ts";
 
 const EVENTS = `SELECT "id", "payload", "dispatchKey", "status" FROM "OutboxEvent" ORDER BY "position"`;
@@ -120,6 +127,22 @@ test("the root client is refused at run time, before any SQL", async () => {
     expect(await rejection(publishOutboxEvents(client, [order()]))).toMatchObject({ code: "PUBLISH.ROOT_CLIENT" });
   }
   expect(await rowsOf(db, EVENTS)).toEqual([]);
+});
+
+test("a pool, and a client that is in no transaction, are refused for raw SQL too: the event would commit alone", async () => {
+  const db = await openDatabase();
+  const pool: Queryable = db.pool;
+  const refused = async (work: () => Promise<unknown>) => expect(await rejection(work())).toMatchObject({ code: "PUBLISH.ROOT_CLIENT" });
+  await refused(() => transaction(db.pool, async () => publishOutboxEvent(outboxTransactionOf(pool), order())));
+  const client = await db.pool.connect();
+  const tx = outboxTransactionOf(client);
+  await refused(() => publishOutboxEvent(tx, order()));
+  await client.query("BEGIN");
+  const event = await publishOutboxEvent(tx, order());
+  await client.query("COMMIT");
+  await refused(() => publishOutboxEvents(tx, [order()]));
+  client.release();
+  expect(await rowsOf(db, EVENTS)).toMatchObject([{ id: event.id }]);
 });
 
 test("a payload with U+0000 is refused before any SQL, and the transaction goes on", async () => {

@@ -1,8 +1,9 @@
 import { waitFor } from "@toolctrl/testkit/wait";
 import { expect, test } from "vitest";
 import { withOutboxReceipt } from "../src/outbox-receiver.ts";
-import type { OutboxTransaction } from "../src/outbox.ts";
+import { outboxTransactionOf, type OutboxTransaction } from "../src/outbox.ts";
 import { createReceiptAuthority, listReceipts, recordDead } from "../src/receipts.ts";
+import type { Queryable } from "../src/sql.ts";
 import { gate, openDatabase, rejection, rowsOf, TENANT } from "./support.ts";
 
 const eventId = "0190a0a0-0000-7000-8000-000000000001";
@@ -133,10 +134,14 @@ test("a dead receipt suppresses nothing, gives way to a done one, and never repl
   expect(await other.find(eventId)).toEqual({ result: { first: true } });
 });
 
-test("the root client is refused for a receipt too", async () => {
+test("the root client, a pool, and a client that is in no transaction are refused for a receipt too", async () => {
   const db = await openDatabase();
-  const root = db.prisma as unknown as OutboxTransaction;
-  expect(await rejection(withOutboxReceipt(root, { ...scope, eventId }, () => Promise.resolve(1)))).toMatchObject({
-    code: "PUBLISH.ROOT_CLIENT",
-  });
+  const pool: Queryable = db.pool;
+  const client = await db.pool.connect();
+  const refused = [() => db.prisma as unknown as OutboxTransaction, () => outboxTransactionOf(pool), () => outboxTransactionOf(client)];
+  for (const tx of refused) {
+    const attempt = (async () => withOutboxReceipt(tx(), { ...scope, eventId }, () => Promise.resolve(1)))();
+    expect(await rejection(attempt)).toMatchObject({ code: "PUBLISH.ROOT_CLIENT" });
+  }
+  client.release();
 });

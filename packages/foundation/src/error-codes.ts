@@ -5,7 +5,10 @@
  */
 export const ERROR_CODES = {
   "ENV.INVALID": { retry: false, fix: "Correct the listed variables and start again; docs/reference/env.md has each one." },
-  "PUBLISH.ROOT_CLIENT": { retry: false, fix: "Publish inside `prisma.$transaction(async (tx) => …)` and pass `tx`." },
+  "PUBLISH.ROOT_CLIENT": {
+    retry: false,
+    fix: "Publish inside `prisma.$transaction(async (tx) => …)` and pass `tx`, or inside `transaction(pool, async (tx) => …)` and pass `outboxTransactionOf(tx)`.",
+  },
   "PUBLISH.EVENT_TYPE": {
     retry: false,
     fix: "Use lowercase, dot-separated `<domain>.<entity>.<action>`, for example `mail.invoice.send`.",

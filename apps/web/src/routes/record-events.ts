@@ -1,4 +1,3 @@
-import { outboxTransactionOf } from "@toolctrl/db/outbox";
 import { listApplicationEvents } from "@toolctrl/domain/events-service";
 import { readRow } from "@toolctrl/domain/rows";
 import type { FastifyInstance } from "fastify";
@@ -19,7 +18,7 @@ export function recordEventRoutes(api: FastifyInstance, { database }: ApiDeps): 
     // First, as it checks the key; and a row may have no event that tells of it.
     const row = await readRow(database.prisma, key);
     const query = { tenantId: key.tenantId, object: key.table, recordId: key.id, before };
-    const events = await listApplicationEvents(outboxTransactionOf(database.pool), query);
+    const events = await listApplicationEvents(database.prisma, query);
     if (row === null && events.length === 0 && before === undefined) throw rowNotFound(key);
     return { events };
   });
