@@ -86,7 +86,8 @@ function checkList(events: readonly OutboxEventInput[], cause: EventCause): Chec
     const got = Array.isArray(events) ? String(events.length) : typeof events;
     throw new CodedError("PUBLISH.ARGUMENT", `expected a list of at most ${MAX_EVENTS_PER_PUBLISH} events, got ${got}`, { facts: { got } });
   }
-  const checked = events.map((event: OutboxEventInput, index) => checkAt(event, index, cause));
+  // Array.from, not map: a hole must be seen.
+  const checked = Array.from(events, (event, index) => checkAt(event, index, cause));
   const bytes = checked.reduce((sum, event) => sum + event.bytes, 0);
   if (bytes <= MAX_BYTES_PER_PUBLISH) return checked;
   throw new CodedError("PUBLISH.PAYLOAD_TOO_LARGE", `expected payloads of at most ${MAX_BYTES_PER_PUBLISH} bytes together, got ${bytes}`, {

@@ -56,6 +56,25 @@ test("one bad event refuses the whole list before any SQL and is named by its in
   expect(await rowsOf(db, `SELECT "payload" FROM "OutboxEvent"`)).toEqual([{ payload: { n: 3 } }]);
 });
 
+test("a hole in a list, nothing in the place of an event, and what is no list are refused before any SQL", async () => {
+  const db = await openDatabase();
+  const bad: unknown[] = [
+    // oxlint-disable-next-line no-sparse-arrays
+    [order(1), , order(2)],
+    [order(1), undefined],
+    [order(1), null],
+  ];
+  await db.prisma.$transaction(async (tx) => {
+    const publish = (events: unknown) => rejection(publishOutboxEvents(tx, events as OutboxEventInput[]));
+    for (const events of bad)
+      expect(await publish(events)).toMatchObject({ code: "PUBLISH.ARGUMENT", facts: { index: 1, field: "event" } });
+    for (const events of [undefined, null, "ab", { 0: order(1), length: 1 }])
+      expect(await publish(events)).toMatchObject({ code: "PUBLISH.ARGUMENT" });
+    await publishOutboxEvent(tx, order(3));
+  });
+  expect(await rowsOf(db, `SELECT "payload" FROM "OutboxEvent"`)).toEqual([{ payload: { n: 3 } }]);
+});
+
 test("two lists with the same keys at once write each key once and agree on the ids", async () => {
   const db = await openDatabase();
   const events = Array.from({ length: 50 }, (_, n) => order(n, `key-${n}`));
