@@ -95,11 +95,11 @@ function payload(event: OutboxEventInput): { version: number; payload: string; b
   }
   const plain = encodeStrictJson(given);
   if (findOutboxEvent(type) === undefined) {
-    return { version: 1, payload: plain.json, bytes: plain.bytes, recordKey: recordKeyOf(given) };
+    return { version: 1, payload: plain.json, bytes: plain.bytes, recordKey: recordKeyOf(plain.value) };
   }
   const checked = checkEventPayload(type, given);
   const encoded = encodeStrictJson(checked.payload);
-  return { version: checked.version, payload: encoded.json, bytes: encoded.bytes, recordKey: recordKeyOf(checked.payload) };
+  return { version: checked.version, payload: encoded.json, bytes: encoded.bytes, recordKey: recordKeyOf(encoded.value) };
 }
 
 // Old publishers leave the key to the table's trigger, which knows the payload alone: another key would split the record's line.

@@ -4,6 +4,8 @@ import { describe, expect, test } from "vitest";
 import { isCodedError } from "../src/errors.ts";
 import { encodeStrictJson, MAX_PAYLOAD_BYTES, MAX_PAYLOAD_DEPTH } from "../src/json.ts";
 
+const LONG_TEXT = "x".repeat(MAX_PAYLOAD_BYTES - 100);
+
 function refusalOf(payload: unknown): unknown {
   try {
     encodeStrictJson(payload);
@@ -22,6 +24,22 @@ function nest(levels: number, inner: unknown): unknown {
 function cycle(): unknown {
   const value: Record<string, unknown> = {};
   value["self"] = { back: value };
+  return value;
+}
+
+function rawJson(text: string): unknown {
+  return (JSON as unknown as { rawJSON(text: string): unknown }).rawJSON(text);
+}
+
+/** What `read` answers, in a getter. */
+function reading(read: () => unknown): unknown {
+  return Object.defineProperty({}, "s", { enumerable: true, get: read });
+}
+
+/** Written down it would be 2^levels times as long. */
+function sharedTwice(levels: number, inner: unknown): unknown {
+  let value = inner;
+  for (let level = 0; level < levels; level += 1) value = [value, value];
   return value;
 }
 
@@ -56,6 +74,9 @@ describe("what JSON or PostgreSQL would change or refuse is refused, with its pa
     // oxlint-disable-next-line no-sparse-arrays
     ["a hole in an array", { a: [1, , 3] }, "payload.a[1]"],
     ["an array with properties of its own", { a: Object.assign([1], { extra: 1 }) }, "payload.a"],
+    ["an array with a symbol key", { a: Object.assign([1], { [Symbol("x")]: 1 }) }, "payload.a"],
+    ["JSON text that is written as it is", { a: [rawJson('"\\u0000"')] }, "payload.a[0]"],
+    ["a number that is written as it is", { id: rawJson("9007199254740993") }, "payload.id"],
     ["a hidden toJSON", { a: Object.defineProperty({}, "toJSON", { value: () => "changed" }) }, "payload.a"],
     ["a hidden toJSON of an array", { a: Object.defineProperty([1], "toJSON", { value: () => "changed" }) }, "payload.a"],
     ["U+0000", { deep: [{ s: "a\u0000b" }] }, "payload.deep[0].s"],
@@ -89,6 +110,13 @@ describe("what JSON or PostgreSQL would change or refuse is refused, with its pa
     });
     expect(refusalOf("é".repeat(MAX_PAYLOAD_BYTES / 2))).toMatchObject({ code: "PUBLISH.PAYLOAD_TOO_LARGE" });
   });
+
+  test("what is shared so often that it would be longer than the limit, without being written down first", () => {
+    expect(refusalOf(sharedTwice(MAX_PAYLOAD_DEPTH - 1, {}))).toMatchObject({ code: "PUBLISH.PAYLOAD_TOO_LARGE" });
+    expect(refusalOf(Array.from({ length: 2000 }, () => LONG_TEXT))).toMatchObject({ code: "PUBLISH.PAYLOAD_TOO_LARGE" });
+    expect(refusalOf(Array.from({ length: 2000 }, () => ({ [LONG_TEXT]: 1 })))).toMatchObject({ code: "PUBLISH.PAYLOAD_TOO_LARGE" });
+    expect(encodeStrictJson(sharedTwice(17, 1)).bytes).toBe(2 ** 17 + 3 * (2 ** 17 - 1));
+  });
 });
 
 describe("what is accepted", () => {
@@ -96,8 +124,9 @@ describe("what is accepted", () => {
     fc.assert(
       fc.property(fc.jsonValue({ maxDepth: 8, stringUnit: "binary" }), (payload) => {
         fc.pre(!JSON.stringify(payload).includes("\\u0000"));
-        const { json, bytes } = encodeStrictJson(payload);
+        const { json, value, bytes } = encodeStrictJson(payload);
         expect(JSON.parse(json)).toStrictEqual(asJsonKnowsIt(payload));
+        expect(value).toStrictEqual(asJsonKnowsIt(payload));
         expect(bytes).toBe(new TextEncoder().encode(json).length);
       }),
     );
@@ -131,6 +160,12 @@ describe("what is accepted", () => {
   test("the same object in two places is no cycle", () => {
     const shared = { a: 1 };
     expect(encodeStrictJson({ x: shared, y: [shared, shared] }).json).toBe('{"x":{"a":1},"y":[{"a":1},{"a":1}]}');
+  });
+
+  test("is read once: what is written is what was checked, whatever is answered later", () => {
+    const answers = ["checked", "\u0000"];
+    const { json, value } = encodeStrictJson({ a: reading(() => answers.shift()) });
+    expect([json, value]).toEqual(['{"a":{"s":"checked"}}', { a: { s: "checked" } }]);
   });
 
   test("a property that is undefined is left out, and -0 becomes 0", () => {

@@ -77,7 +77,7 @@ export function parseJsonObject(text: string): JsonObject {
   if (typeof value !== "object" || value === null || Array.isArray(value))
     throw new InvalidArgumentError(`expected a JSON object such as {"answer": "yes"}.`);
   try {
-    return JSON.parse(encodeStrictJson(value).json) as JsonObject;
+    return encodeStrictJson(value).value as JsonObject;
   } catch (error) {
     throw new InvalidArgumentError(`${describeError(error, 300)}.`);
   }

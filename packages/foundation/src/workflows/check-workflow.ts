@@ -22,7 +22,7 @@ export function checkWorkflow(input: unknown): WorkflowDefinition {
 // First, as the schemas would follow a cycle, and pass what jsonb refuses.
 function readStrictJson(input: unknown): unknown {
   try {
-    return JSON.parse(encodeStrictJson(input).json);
+    return encodeStrictJson(input).value;
   } catch (error) {
     if (!isCodedError(error)) throw error;
     throw wrongDefinition([jsonProblem(error)]);
