@@ -1,5 +1,5 @@
 import { isProbe, type JobEnvelope } from "@toolctrl/foundation/envelope";
-import { isCodedError } from "@toolctrl/foundation/errors";
+import { describeError, isCodedError } from "@toolctrl/foundation/errors";
 import type { JsonValue } from "@toolctrl/foundation/json";
 import { withOutboxIdempotency } from "@toolctrl/outbox-receiver/idempotency";
 import type { DeliveredJob, JobOutcome } from "@toolctrl/queue/port";
@@ -99,7 +99,7 @@ async function passOn(consumer: Consumer, delivery: Delivery): Promise<void> {
 }
 
 function outcomeOf(thrown: unknown, job: DeliveredJob): JobOutcome {
-  const error = thrown instanceof Error ? thrown : new Error(String(thrown));
+  const error = thrown instanceof Error ? thrown : new Error(describeError(thrown));
   if (!isCodedError(error)) return { kind: "retry", error };
   if (error.code === "RECEIVER.IN_PROGRESS") return { kind: "snooze", untilMs: Date.now() + retryAfterMsOf(error.facts) };
   // The delivery that took over may have finished: finding that out must not cost the last attempt. A claim that is lost at every start does.

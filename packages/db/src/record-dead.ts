@@ -1,4 +1,5 @@
 import { describeError, errorCodeOf } from "@toolctrl/foundation/errors";
+import { storableText } from "@toolctrl/foundation/text";
 import type { ConsumerKey } from "./receipt-authority.ts";
 import type { Queryable } from "./sql.ts";
 
@@ -17,6 +18,6 @@ export async function recordDead(
   receipt: ConsumerKey & { readonly eventId: string; readonly generation: number; readonly error: unknown },
 ): Promise<void> {
   const { eventId, consumer, effectEpoch, tenantId, generation, error } = receipt;
-  const detail = typeof error === "string" ? error : `${errorCodeOf(error)}: ${describeError(error)}`;
-  await db.query(RECORD_DEAD, [eventId, consumer, effectEpoch, tenantId, detail.replaceAll("\u0000", "\uFFFD"), generation]);
+  const detail = typeof error === "string" ? storableText(error) : `${errorCodeOf(error)}: ${describeError(error)}`;
+  await db.query(RECORD_DEAD, [eventId, consumer, effectEpoch, tenantId, detail, generation]);
 }

@@ -1,6 +1,10 @@
 import { ERROR_CODES, type ErrorCode } from "./error-codes.ts";
+import { storableText } from "./text.ts";
 
 export { ERROR_CODES, type ErrorCode } from "./error-codes.ts";
+
+/** Of a foreign error's code or name. */
+const MAX_CODE_LENGTH = 100;
 
 /** An error that says what was expected, what came, how to fix it, and whether trying again can help. */
 export class CodedError extends Error {
@@ -28,13 +32,21 @@ export function isCodedError(error: unknown): error is CodedError {
   return typeof error.code === "string" && Object.hasOwn(ERROR_CODES, error.code);
 }
 
-/** The code of a coded error, the `code` of a system or driver error, else the error's name. */
+/**
+ * The code of a coded error, the `code` of a system or driver error, else the error's name. It can be stored, whatever others call their
+ * errors: else the failure could not be settled, and would count as a crash.
+ */
 export function errorCodeOf(error: unknown): string {
-  if (typeof error === "object" && error !== null && "code" in error && typeof error.code === "string") return error.code;
-  return error instanceof Error ? error.name : typeof error;
+  return storableText(givenCodeOf(error), MAX_CODE_LENGTH);
 }
 
-/** One line for a log or a `lastError` column: message and causes, at most `max` characters. */
+function givenCodeOf(error: unknown): string {
+  if (typeof error === "object" && error !== null && "code" in error && typeof error.code === "string") return error.code;
+  const name: unknown = error instanceof Error ? error.name : typeof error;
+  return typeof name === "string" ? name : "Error";
+}
+
+/** One line for a log or a `lastError` column: message and causes, at most `max` characters, storable. */
 export function describeError(error: unknown, max = 2000): string {
   const parts: string[] = [];
   for (let current = error, depth = 0; current !== undefined && current !== null && depth < 5; depth += 1) {
@@ -42,13 +54,19 @@ export function describeError(error: unknown, max = 2000): string {
     if (text !== "" && !parts.includes(text)) parts.push(text);
     current = current instanceof Error ? current.cause : undefined;
   }
-  // NUL cannot be stored in PostgreSQL text; a peer's reply may hold one.
-  return parts.join(": ").replaceAll("\u0000", "\uFFFD").slice(0, max);
+  return storableText(parts.join(": "), max);
 }
 
 function textOf(thrown: unknown): string {
-  if (thrown instanceof Error) return thrown.message || thrown.name;
-  return typeof thrown === "string" ? thrown : (JSON.stringify(thrown) ?? typeof thrown);
+  // Of a foreign error even the message can be anything.
+  const said: unknown = thrown instanceof Error ? thrown.message || thrown.name : thrown;
+  if (typeof said === "string") return said;
+  try {
+    return JSON.stringify(said) ?? typeof said;
+  } catch {
+    // A cycle, or a BigInt.
+    return typeof said;
+  }
 }
 
 /** The end of an exhaustive switch. */

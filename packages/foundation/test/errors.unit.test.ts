@@ -49,6 +49,18 @@ test("errorCodeOf names the code of coded and system errors, else the kind of wh
   ).toEqual(["HTTP.TIMEOUT", "ECONNRESET", "TypeError", "Error", "string", "object"]);
 });
 
+test("errorCodeOf gives nothing that PostgreSQL refuses, and no more than a hundred characters, whatever a peer calls its error", () => {
+  const named = (name: unknown): Error => Object.assign(new Error("x"), { name });
+  const coded = (code: string): Error => Object.assign(new Error("x"), { code });
+  expect([coded("E\u0000"), coded("E\ud83d"), named("N\u0000"), named(5)].map(errorCodeOf)).toEqual([
+    "E\uFFFD",
+    "E\uFFFD",
+    "N\uFFFD",
+    "Error",
+  ]);
+  expect(errorCodeOf(coded("😀".repeat(1000)))).toBe("😀".repeat(50));
+});
+
 describe("describeError", () => {
   test("tells the message and its causes, each once", () => {
     const error = new Error("outer", { cause: new Error("middle", { cause: new Error("outer", { cause: "text" }) }) });
@@ -67,6 +79,15 @@ describe("describeError", () => {
     expect(describeError(new Error("a\u0000b"))).toBe("a\uFFFDb");
     expect(describeError(new Error("x".repeat(5000)))).toHaveLength(2000);
     expect(describeError(new Error("x".repeat(50)), 10)).toHaveLength(10);
+    expect(describeError(new Error("\ud83d"))).toBe("\uFFFD");
+    expect(describeError(new Error("a😀😀"), 4)).toBe("a😀");
+  });
+
+  test("has words for whatever is thrown", () => {
+    const ring: Record<string, unknown> = {};
+    ring["self"] = ring;
+    const thrown = [ring, { id: 1n }, Object.assign(new Error("x"), { message: Symbol("y") }), Symbol("z"), () => 1, 5n];
+    expect(thrown.map((each) => describeError(each))).toEqual(["object", "object", "symbol", "symbol", "function", "bigint"]);
   });
 });
 

@@ -1,6 +1,6 @@
-import { describeError } from "@toolctrl/foundation/errors";
-import { assertNever } from "@toolctrl/foundation/errors";
+import { assertNever, describeError } from "@toolctrl/foundation/errors";
 import type { QueueName } from "@toolctrl/foundation/queues";
+import { storableText } from "@toolctrl/foundation/text";
 import { DelayedError, UnrecoverableError } from "bullmq";
 import type { BullJob, BullProcessor } from "./driver.ts";
 import type { DeliveredJob, JobHandler, JobOutcome } from "./port.ts";
@@ -84,8 +84,9 @@ async function settle(job: BullJob, token: string | undefined, outcome: JobOutco
 }
 
 function failureOf(job: BullJob, failure: Error): Error {
-  const cause = failure.cause as Error;
-  failure.stack = (cause.stack ?? failure.message).slice(0, MAX_STACK_LENGTH);
+  const { stack } = failure.cause as { readonly stack?: unknown };
+  // BullMQ on PostgreSQL stores it: one U+0000 in it, and the job could never end.
+  failure.stack = storableText(typeof stack === "string" ? stack : failure.message, MAX_STACK_LENGTH);
   job.opts.stackTraceLimit = KEPT_STACKS;
   return failure;
 }

@@ -5,7 +5,6 @@ import { engines, type Engines, type Target } from "./templates/engines.ts";
 import { createInertContext } from "./templates/inert-context.ts";
 import { renderMembers } from "./templates/render-json.ts";
 import { templateError } from "./templates/template-error.ts";
-import { storableText } from "./storable-text.ts";
 import { createTextBudget } from "./text-budget.ts";
 
 const LIMIT_MS = 500;

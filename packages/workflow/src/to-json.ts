@@ -1,5 +1,5 @@
 import { MAX_PAYLOAD_DEPTH, type JsonObject, type JsonValue } from "@toolctrl/foundation/json";
-import { storableText } from "./storable-text.ts";
+import { storableText } from "@toolctrl/foundation/text";
 import type { TextBudget } from "./text-budget.ts";
 
 /**

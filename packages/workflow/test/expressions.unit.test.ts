@@ -49,6 +49,7 @@ describe("values", () => {
     ["steps['find-lead'].status", 200],
     ["{'name': trigger.name, 'list': [1, null, 'x']}", { name: "Ada", list: [1, null, "x"] }],
     ["trigger.paid ? 'yes' : 'no'", "yes"],
+    [String.raw`{'k\u0000': '\u0000'}`, { "k\uFFFD": "\uFFFD" }],
     ["timestamp(trigger.at) + duration('1h')", "2024-01-15T15:30:45.000Z"],
     ["timestamp(trigger.at).getFullYear()", 2024],
     ["type(trigger.total) == double", true],

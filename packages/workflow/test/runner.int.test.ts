@@ -1,6 +1,6 @@
 import { transaction } from "@toolctrl/db/client";
 import { withEventCause } from "@toolctrl/db/outbox";
-import { MAX_WORKFLOW_DEPTH } from "@toolctrl/foundation/workflows";
+import { MAX_WORKFLOW_DEPTH, type WorkflowDefinitionInput } from "@toolctrl/foundation/workflows";
 import { expect, test } from "vitest";
 import { retryFrom } from "../src/executions/retry-from.ts";
 import { ask, manual, note, notesOf, openBench, TENANT } from "./support.ts";
@@ -93,6 +93,27 @@ test("a block that fails takes its writes with it, ends the run, and the failed 
   expect(await bench.view(key)).toMatchObject({ status: "error", reasonCode: "ROW.NOT_FOUND" });
   expect(await notesOf(bench)).toEqual({ before: 1 });
   expect(await bench.events("plugin.hook.workflow.failed")).toMatchObject([{ payload: { status: "error", reasonCode: "ROW.NOT_FOUND" } }]);
+});
+
+test("a run whose error or output holds what PostgreSQL cannot store ends all the same", async () => {
+  const answer = String.raw`{"k\u0000":"\ud83d"}`;
+  const bench = await openBench(() => ({ headers: { "content-type": "application/json" }, body: answer }));
+  const endOf = async (definition: WorkflowDefinitionInput) => {
+    const input = [{ name: "name", label: "Name", type: "text" as const }];
+    const key = await bench.start(await bench.add({ ...definition, trigger: { type: "manual", input } }), { name: "😀".repeat(300) });
+    return { end: await bench.run(key), view: await bench.view(key) };
+  };
+  const quoting = { id: "if", block: "if" as const, config: { condition: "bool(trigger.name)" } };
+  const branches = ["then", "else"].map((branch) => ({ from: "if", branch, to: null }));
+  expect(await endOf(manual([quoting], branches))).toMatchObject({
+    end: { status: "error" },
+    view: { reasonCode: "WORKFLOW.EXPRESSION", reason: expect.stringContaining("😀") },
+  });
+  const call = { id: "call", block: "httpRequest" as const, config: { method: "GET" as const, url: `${bench.http.url}/` } };
+  expect(await endOf(manual([call]))).toMatchObject({
+    end: { status: "success" },
+    view: { steps: [{ output: { body: { "k\uFFFD": "\uFFFD" } } }] },
+  });
 });
 
 test("a call that fails twice is made again with the same key, and what came before it is not", async () => {

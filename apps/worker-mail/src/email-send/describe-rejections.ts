@@ -1,4 +1,5 @@
 import type { RecipientOutcome } from "@toolctrl/domain/emails";
+import { storableText } from "@toolctrl/foundation/text";
 
 const MAX_LISTED = 10;
 
@@ -8,7 +9,8 @@ const MAX_LISTED = 10;
 export function describeRejections(rejected: ReadonlyArray<Pick<RecipientOutcome, "recipient" | "replyCode" | "reply">>): string {
   const lines = rejected.slice(0, MAX_LISTED).map(({ recipient, replyCode, reply }) => {
     const masked = maskAddress(recipient);
-    const text = reply?.replaceAll(recipient, masked).replaceAll(/\s+/g, " ").slice(0, 120) ?? String(replyCode ?? "refused earlier");
+    const said = reply?.replaceAll(recipient, masked).replaceAll(/\s+/g, " ") ?? String(replyCode ?? "refused earlier");
+    const text = storableText(said, 120);
     return `${masked} (${text})`;
   });
   if (rejected.length > MAX_LISTED) lines.push(`and ${rejected.length - MAX_LISTED} more`);

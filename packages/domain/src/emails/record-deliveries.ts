@@ -1,4 +1,5 @@
 import type { Queryable } from "@toolctrl/db/sql";
+import { storableText } from "@toolctrl/foundation/text";
 import type { DeliveryState } from "./load-email.ts";
 
 /** How one try ended for one recipient. `pending` is a refusal that may pass. */
@@ -25,7 +26,7 @@ export async function recordDeliveries(tx: Queryable, emailId: string, outcomes:
       outcomes.map((outcome) => outcome.recipient),
       outcomes.map((outcome) => outcome.state),
       outcomes.map((outcome) => outcome.replyCode),
-      outcomes.map((outcome) => outcome.reply?.replaceAll("\u0000", "\uFFFD").slice(0, 500) ?? null),
+      outcomes.map(({ reply }) => (reply === null ? null : storableText(reply, 500))),
     ],
   );
 }

@@ -1,5 +1,6 @@
 import { assertNever, CodedError, isCodedError } from "@toolctrl/foundation/errors";
 import { encodeStrictJson, type JsonObject, type JsonValue } from "@toolctrl/foundation/json";
+import { storableText } from "@toolctrl/foundation/text";
 import { parseAddress } from "../emails/parse-address.ts";
 import type { FormField } from "./field-schema.ts";
 import { isStorable } from "./form-argument.ts";
@@ -26,7 +27,7 @@ export function checkSubmission(fields: readonly FormField[], data: unknown): Js
   const given = new Map(Object.entries(data));
   const problems: FieldProblem[] = [...given.keys()]
     .filter((name) => fields.every((field) => field.name !== name))
-    .map((name) => ({ field: name.slice(0, 64).toWellFormed(), expected: "absent", got: "a field that the form does not have" }));
+    .map((name) => ({ field: storableText(name, 64), expected: "absent", got: "a field that the form does not have" }));
   const checked: JsonObject = {};
   for (const field of fields) {
     const value: unknown = given.get(field.name);

@@ -1,6 +1,7 @@
 import type { OutboxEventInput } from "@toolctrl/db/outbox";
 import { assertNever, CodedError, isCodedError } from "@toolctrl/foundation/errors";
 import type { JsonObject } from "@toolctrl/foundation/json";
+import { storableText } from "@toolctrl/foundation/text";
 import { parseAddress } from "../emails/parse-address.ts";
 import { renderTemplate } from "../emails/render-template.ts";
 import type { DueAction } from "./apply-rules.ts";
@@ -95,7 +96,7 @@ function recipientsOf(to: Mail["to"], data: JsonObject): string[] {
 function notificationPayload(action: Notification, routing: Routing): JsonObject {
   const data = templateData(routing);
   const render = (template: string, field: string, max: number): string =>
-    renderTemplate(template, data, { field, target: "text" }).trim().slice(0, max).toWellFormed();
+    storableText(renderTemplate(template, data, { field, target: "text" }).trim(), max);
   const title = render(action.title, "title", MAX_TITLE_LENGTH);
   return {
     recipientId: action.recipientId,

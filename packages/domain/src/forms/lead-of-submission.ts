@@ -1,5 +1,6 @@
 import type { OutboxTransaction } from "@toolctrl/db/outbox";
 import type { JsonObject } from "@toolctrl/foundation/json";
+import { storableText } from "@toolctrl/foundation/text";
 import { addressKey } from "../leads/comparison-keys.ts";
 import { findOrCreateLead, type FoundLead } from "../leads/find-or-create-lead.ts";
 import { MAX_LEAD_NAME_LENGTH } from "../leads/lead-input.ts";
@@ -35,7 +36,7 @@ function textOf(data: JsonObject, field: string | undefined): string | undefined
   return typeof value === "string" && value.trim() !== "" ? value.trim() : undefined;
 }
 
-// What people write is no reason to lose a lead. A pair of code units that is cut in two would be.
+// What people write is no reason to lose a lead.
 function clipped(text: string | undefined): string | undefined {
-  return text?.slice(0, MAX_LEAD_NAME_LENGTH).replace(/[\uD800-\uDBFF]$/, "");
+  return text === undefined ? undefined : storableText(text, MAX_LEAD_NAME_LENGTH);
 }

@@ -68,6 +68,16 @@ describe("effects and DONE", () => {
     expect(await marks(database)).toMatchObject([{ text: "before" }, { text: "after" }]);
   });
 
+  test("an error that PostgreSQL cannot store as it is counts as any other failure", async () => {
+    const database = await openPull();
+    const [id = ""] = await insertRecordEvents(database, 1);
+    const peers = Object.assign(new Error("no\u0000such"), { code: `E_PEER\u0000${"😀".repeat(500)}` });
+    const workers = workersOf(database, [effectOf(() => Promise.reject(peers))]);
+    expect(await workers.runOnce()).toMatchObject({ fate: "kept", settlement: { outcome: "retry" } });
+    const stored = { lastErrorCode: expect.stringMatching(/^E_PEER\uFFFD😀{46}$/u), lastError: "no\uFFFDsuch" };
+    expect(await readEvents(database, [id])).toMatchObject([{ status: "PENDING", retries: 1, crashes: 0, ...stored }]);
+  });
+
   test("a Prisma model's failure and a raw one are told by their SQLSTATE", async () => {
     const database = await openPull();
     await insertRecordEvents(database, 1, { record: "a" });

@@ -237,6 +237,20 @@ function describeBadDeaths(harness: QueueHarness, api: SuiteApi): void {
     }
   });
 
+  api.it("ends a job whose error holds what a server cannot store", async () => {
+    const { backend } = await fresh({ attempts: 1 });
+    const error = new Error("a\u0000b \ud83d");
+    // One character before its end a pair would be cut in two.
+    error.stack = `\u0000${"x".repeat(1998)}😀`;
+    workScript(backend, [() => ({ kind: "retry", error })]);
+    await backend.addAll([newJob(id)]);
+    const view = await waitFor(async () => {
+      const found = await backend.find(QUEUE, id);
+      return found?.state === "failed" && found;
+    });
+    assert.equal(view.failedReason, "a\uFFFDb \uFFFD");
+  });
+
   api.it("keeps of a huge error only a bounded part", async () => {
     const { backend } = await fresh({ attempts: 1 });
     workScript(backend, [() => ({ kind: "retry", error: new Error("x".repeat(500_000)) })]);

@@ -2,6 +2,7 @@ import { outboxTransactionOf } from "@toolctrl/db/outbox";
 import { rowCreate, rowDelete, rowUpdate, type Row } from "@toolctrl/domain/rows";
 import { CodedError } from "@toolctrl/foundation/errors";
 import type { JsonObject, JsonValue } from "@toolctrl/foundation/json";
+import { storableText } from "@toolctrl/foundation/text";
 import { eventContextOf } from "../runner/event-context.ts";
 import type { LockedExecution } from "../executions/lock-execution.ts";
 import type { RunVariables } from "../runner/variables.ts";
@@ -48,7 +49,7 @@ function originOf(execution: LockedExecution) {
 function dataOf(template: JsonObject, variables: RunVariables): JsonObject {
   const data = renderJson(template, variables);
   if (typeof data === "object" && data !== null && !Array.isArray(data)) return data;
-  throw new CodedError("WORKFLOW.TEMPLATE", `expected the data to be an object, got ${JSON.stringify(data).slice(0, 80)}`);
+  throw new CodedError("WORKFLOW.TEMPLATE", `expected the data to be an object, got ${storableText(JSON.stringify(data), 80)}`);
 }
 
 function outputOf({ id, revision, data }: Row): JsonObject {

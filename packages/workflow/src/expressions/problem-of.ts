@@ -1,4 +1,5 @@
 import { describeError, isCodedError } from "@toolctrl/foundation/errors";
+import { storableText } from "@toolctrl/foundation/text";
 import { ExpressionProblem } from "./expression-problem.ts";
 
 /** Characters of an error of the engine. It may quote the data. */
@@ -53,7 +54,7 @@ export function problemOf(error: unknown, source: string, originOf: (offset: num
 
 /** The engine's words; a type that is known from the data alone has one name there and another here. */
 function quote(summary: string): string {
-  return summary.replaceAll(/dyn<([\w.]+)>/g, "$1").slice(0, MAX_QUOTED);
+  return storableText(summary.replaceAll(/dyn<([\w.]+)>/g, "$1"), MAX_QUOTED);
 }
 
 function expectedBy(code: string, summary: string): string | null {

@@ -1,6 +1,6 @@
 import type { JsonValue } from "@toolctrl/foundation/json";
 import type { GuardedResponse } from "@toolctrl/runtime/guarded-http";
-import { storableText } from "../storable-text.ts";
+import { storableText } from "@toolctrl/foundation/text";
 import { createTextBudget } from "../text-budget.ts";
 import { toJson } from "../to-json.ts";
 

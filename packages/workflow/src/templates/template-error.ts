@@ -1,4 +1,5 @@
 import { CodedError, describeError, isCodedError } from "@toolctrl/foundation/errors";
+import { storableText } from "@toolctrl/foundation/text";
 import { LiquidError } from "liquidjs";
 import { Timeout } from "../run-bounded.ts";
 
@@ -21,7 +22,7 @@ export function templateError(error: unknown): CodedError {
     return new CodedError(CODE, `${message}, at line ${line}, column ${column}`, { facts: { ...facts, line, column } });
   }
   // The engine's message ends in the place, in its own form.
-  const got = error.message.replace(/(?:, line:\d+, col:\d+)+$/, "").slice(0, MAX_QUOTED);
+  const got = storableText(error.message.replace(/(?:, line:\d+, col:\d+)+$/, ""), MAX_QUOTED);
   return new CodedError(CODE, `expected a template that renders, got ${got} at line ${line}, column ${column}`, {
     facts: { line, column },
   });
