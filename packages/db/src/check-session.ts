@@ -9,24 +9,29 @@ export interface Session {
 interface Row extends pg.QueryResultRow {
   readonly zone: string;
   readonly offset: number;
+  readonly style: string;
   readonly pid: number;
 }
 
 /**
- * Checks that sessions run in UTC, which a pooler that drops start-up options can undo.
- * @throws CodedError `DB.NOT_UTC`, `DB.POOL_TIMEOUT`
+ * Checks that sessions run in UTC and write dates as ISO 8601, which a pooler that drops start-up options can undo.
+ * @throws CodedError `DB.NOT_UTC`, `DB.DATE_STYLE`, `DB.POOL_TIMEOUT`
  */
 export async function checkSession(pool: pg.Pool): Promise<Session> {
   const client = await pool.connect();
   try {
     const { rows } = await client.query<Row>(
-      `SELECT current_setting('TimeZone') AS "zone", extract(timezone FROM now())::int AS "offset", pg_backend_pid() AS "pid"`,
+      `SELECT current_setting('TimeZone') AS "zone", extract(timezone FROM now())::int AS "offset",
+              current_setting('DateStyle') AS "style", pg_backend_pid() AS "pid"`,
     );
-    const { zone, offset, pid } = rows[0] ?? { zone: "nothing", offset: Number.NaN, pid: 0 };
+    const { zone, offset, style, pid } = rows[0] ?? { zone: "nothing", offset: Number.NaN, style: "nothing", pid: 0 };
     if (offset !== 0 || !/^(Etc\/)?(UTC|UCT|Zulu)$/i.test(zone)) {
       throw new CodedError("DB.NOT_UTC", `expected the session time zone to be UTC, got ${zone}`, {
         facts: { zone, offsetSeconds: offset },
       });
+    }
+    if (!style.startsWith("ISO")) {
+      throw new CodedError("DB.DATE_STYLE", `expected the session's date style to be ISO, got ${style}`, { facts: { style } });
     }
     // A pooler announces a process id of its own.
     return { direct: (client as pg.PoolClient & { readonly processID?: number | null }).processID === pid };

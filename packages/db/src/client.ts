@@ -56,7 +56,7 @@ export interface Database {
 /**
  * Opens the process's one database pool, with Prisma over it.
  *
- * @throws CodedError `DB.NOT_UTC` when the session does not run in UTC; the driver's error when the database does not answer.
+ * @throws CodedError `DB.NOT_UTC`, `DB.DATE_STYLE` when the session does not run in UTC or write ISO dates; the driver's error when the database does not answer.
  */
 export async function createDatabase(options: DatabaseOptions): Promise<Database> {
   const { url, app, log, onPoolWait: onWait } = options;

@@ -13,15 +13,16 @@ export interface ConnectionLimits {
 export const CONNECTION_LIMITS: ConnectionLimits = { connectTimeoutMs: 5_000, lockTimeoutMs: 10_000, idleInTransactionMs: 60_000 };
 
 /**
- * The configuration of a connection: UTC, lock and idle limits as start-up options, TCP keepalive on both ends.
+ * The configuration of a connection: UTC, ISO dates, lock and idle limits as start-up options, TCP keepalive on both ends.
  *
  * Options that the URL brings are kept, but ours come last and win: adapter-pg sends times without a zone, so a session in any
- * other zone would store them hours off.
+ * other zone would store them hours off, and in any other date style no client reads a time back.
  */
 export function connectionConfig(url: string, app: string, limits: ConnectionLimits = CONNECTION_LIMITS): pg.ClientConfig {
   const { url: connectionString, options } = takeOptions(url);
   const settings = {
     timezone: "UTC",
+    datestyle: "ISO",
     lock_timeout: limits.lockTimeoutMs,
     idle_in_transaction_session_timeout: limits.idleInTransactionMs,
     tcp_keepalives_idle: 30,

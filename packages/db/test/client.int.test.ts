@@ -121,11 +121,15 @@ test("Prisma and ping meet the same bound when one transaction holds the only co
   await db.ping();
 });
 
-test.each(["Europe/Moscow", "America/New_York"])("times are exact in a database whose time zone is %s", async (zone) => {
+test.each([
+  ["Europe/Moscow", "SQL, DMY"],
+  ["America/New_York", "Postgres, MDY"],
+])("times are exact in a database whose time zone is %s and whose date style is %s", async (zone, style) => {
   const { url, name, drop } = await createTestDatabase();
   const admin = new pg.Client({ connectionString: url });
   await admin.connect();
   await admin.query(`ALTER DATABASE "${name}" SET timezone TO '${zone}'`);
+  await admin.query(`ALTER DATABASE "${name}" SET datestyle TO ${style}`);
   await admin.end();
   // A session as psql opens it, in the database's own zone: what the client's sessions wrote is judged from outside.
   const outside = new pg.Client({ connectionString: url });
@@ -136,6 +140,7 @@ test.each(["Europe/Moscow", "America/New_York"])("times are exact in a database 
     await drop();
   });
   expect((await outside.query<{ TimeZone: string }>("SHOW timezone")).rows).toEqual([{ TimeZone: zone }]);
+  expect((await outside.query<{ DateStyle: string }>("SHOW datestyle")).rows).toEqual([{ DateStyle: style }]);
 
   const at = new Date(Date.now() + 60_000);
   await db.prisma.$transaction((tx) =>
@@ -151,6 +156,8 @@ test.each(["Europe/Moscow", "America/New_York"])("times are exact in a database 
   expect(stored.rows.map((row) => row.at)).toEqual(Array.from({ length: 4 }, () => at.getTime() / 1_000));
   const rows = await db.prisma.idempotencyKey.findMany();
   expect(rows.map((row) => row.expiresAt)).toEqual([at, at, at]);
+  const raw = await db.pool.query<{ expiresAt: Date }>(`SELECT "expiresAt" FROM "IdempotencyKey"`);
+  expect(raw.rows.map((row) => row.expiresAt)).toEqual([at, at, at]);
   // The defaults come from the database's clock: a fresh row is due now, not hours from now.
   const due = await outside.query<{ off: number }>(
     `SELECT abs(extract(epoch FROM clock_timestamp() - "createdAt"))::float8 AS "off" FROM "OutboxEvent"`,
@@ -175,11 +182,15 @@ test("options of the URL are kept, but not over UTC", async () => {
   expect(settings.rows).toEqual([{ zone: "UTC", memory: "5MB", lock: "10s", idle: "1min" }]);
 });
 
-test("a pooler that drops start-up options is refused where the database is not in UTC", async () => {
+test.each([
+  ["in UTC", "timezone TO 'Europe/Moscow'", { code: "DB.NOT_UTC", facts: { zone: "Europe/Moscow", offsetSeconds: 10_800 } }],
+  ["of ISO dates", "datestyle TO SQL, DMY", { code: "DB.DATE_STYLE", facts: { style: "SQL, DMY" } }],
+])("a pooler that drops start-up options is refused where the database is not %s", async (_name, setting, refusal) => {
   const { url, name, drop } = await createTestDatabase();
   const admin = new pg.Client({ connectionString: url });
   await admin.connect();
-  await admin.query(`ALTER DATABASE "${name}" SET timezone TO 'Europe/Moscow'`);
+  await admin.query(`ALTER DATABASE "${name}" SET timezone TO 'UTC'`);
+  await admin.query(`ALTER DATABASE "${name}" SET ${setting}`);
   await admin.end();
   const pooler = await startOptionDropper(new URL(url));
   onTestFinished(async () => {
@@ -188,10 +199,7 @@ test("a pooler that drops start-up options is refused where the database is not 
   });
   const through = new URL(url);
   through.host = `127.0.0.1:${pooler.port}`;
-  expect(await rejection(createDatabase({ url: through.href, poolMax: 1, app: "test" }))).toMatchObject({
-    code: "DB.NOT_UTC",
-    facts: { zone: "Europe/Moscow", offsetSeconds: 10_800 },
-  });
+  expect(await rejection(createDatabase({ url: through.href, poolMax: 1, app: "test" }))).toMatchObject(refusal);
 });
 
 test("close is bounded while a statement runs, and a second close is harmless", async () => {

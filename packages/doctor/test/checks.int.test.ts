@@ -94,6 +94,17 @@ describe("of the connections", () => {
     });
   });
 
+  test("dates that sessions write in another form than ISO 8601 are found, as a pooler lets them", async () => {
+    const database = await openDatabase();
+    await database.pool.query(`ALTER DATABASE "${new URL(database.url).pathname.slice(1)}" SET datestyle = SQL, DMY`);
+    const backend = await goodBackend();
+    expect(complaintsOf(await examine({ ...database, backend }))).toEqual({});
+    const pool = openPool(await startTransactionPooler(database.url));
+    expect(complaintsOf(await examine({ ...database, pool, backend }))).toMatchObject({
+      "time zone fail": containing(/date style to be ISO, got SQL, DMY/),
+    });
+  });
+
   test("without a direct URL such a pooler costs the wake-ups; another default time zone is another program's danger", async () => {
     const database = await openDatabase();
     const backend = await goodBackend();

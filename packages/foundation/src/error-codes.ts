@@ -55,6 +55,10 @@ export const ERROR_CODES = {
     fix: "Another version wrote this key: finish the rollout, or delete the named key once its event is settled.",
   },
   "DB.NOT_UTC": { retry: false, fix: "Connect through createDatabase, which forces UTC, or remove the pooler option that resets it." },
+  "DB.DATE_STYLE": {
+    retry: false,
+    fix: "Have the pooler pass start-up options on, or make ISO the date style of the database and its roles.",
+  },
   "DB.POOL_TIMEOUT": { retry: true, fix: "Find what holds the connections (pg_stat_activity), or raise DATABASE_POOL_MAX." },
   "DB.CONSTRAINT": { retry: false, fix: "The named constraint was violated; see the message." },
   "DB.TRANSACTION_ABORTED": {

@@ -1,12 +1,15 @@
 import { checkSession, type BoundedPool } from "@toolctrl/db/client";
-import { isCodedError } from "@toolctrl/foundation/errors";
+import { describeError, isCodedError } from "@toolctrl/foundation/errors";
 import pg from "pg";
 import { fail, ok, warn, type Check, type Finding } from "../check.ts";
 
 const CONNECT_MS = 3_000;
 
+/** What a pooler undoes that drops start-up options, and what the database has to be set to behind it. */
+const UNDONE: Readonly<Record<string, string>> = { "DB.NOT_UTC": "UTC the time zone", "DB.DATE_STYLE": "ISO the date style" };
+
 /**
- * Sessions run in UTC. The product's own ask for it as they start, which only a pooler can undo; those of other programs have what the database
+ * Sessions run in UTC, and write dates as ISO 8601. The product's own ask for it as they start, which only a pooler can undo; those of other programs have what the database
  * or the role says, and a Prisma client among them would write times hours off.
  */
 export function createTimeZoneCheck(deps: { readonly pool: BoundedPool; readonly url: string }): Check {
@@ -17,8 +20,9 @@ async function lookAt({ pool, url }: { readonly pool: BoundedPool; readonly url:
   try {
     await checkSession(pool);
   } catch (error) {
-    if (!isCodedError(error) || error.code !== "DB.NOT_UTC") throw error;
-    return fail(error.message, "have the pooler pass start-up options on, or make UTC the time zone of the database and its roles");
+    const setting = isCodedError(error) ? UNDONE[error.code] : undefined;
+    if (setting === undefined) throw error;
+    return fail(describeError(error), `have the pooler pass start-up options on, or make ${setting} of the database and its roles`);
   }
   const zone = await defaultZone(url);
   if (/^(Etc\/)?(UTC|UCT|Zulu)$/i.test(zone)) return ok("sessions run in UTC");
