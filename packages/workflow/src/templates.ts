@@ -1,4 +1,5 @@
 import type { JsonValue } from "@toolctrl/foundation/json";
+import { storableText } from "@toolctrl/foundation/text";
 import { inert, type Variables } from "./inert.ts";
 import { runBounded } from "./run-bounded.ts";
 import { engines, type Engines, type Target } from "./templates/engines.ts";
