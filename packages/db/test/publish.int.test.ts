@@ -145,6 +145,22 @@ test("a pool, and a client that is in no transaction, are refused for raw SQL to
   expect(await rowsOf(db, EVENTS)).toMatchObject([{ id: event.id }]);
 });
 
+test("what a raw transaction did not wait for is refused after its end: the event would commit alone, or in another's", async () => {
+  const db = await openDatabase();
+  const end = gate();
+  const late: Array<Promise<unknown>> = [];
+  const failure = new Error("the business said no");
+  const failed = transaction(db.pool, async (tx) => {
+    late.push(rejection(end.opened.then(() => publishOutboxEvent(outboxTransactionOf(tx), order()))));
+    await tx.query("SELECT 1");
+    throw failure;
+  });
+  expect(await rejection(failed)).toBe(failure);
+  end.open();
+  expect(await Promise.all(late)).toMatchObject([{ code: "DB.TRANSACTION_ENDED" }]);
+  expect(await rowsOf(db, EVENTS)).toEqual([]);
+});
+
 test("a payload with U+0000 is refused before any SQL, and the transaction goes on", async () => {
   const db = await openDatabase();
   await db.prisma.$transaction(async (tx) => {

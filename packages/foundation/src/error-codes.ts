@@ -61,6 +61,10 @@ export const ERROR_CODES = {
   },
   "DB.POOL_TIMEOUT": { retry: true, fix: "Find what holds the connections (pg_stat_activity), or raise DATABASE_POOL_MAX." },
   "DB.CONSTRAINT": { retry: false, fix: "The named constraint was violated; see the message." },
+  "DB.TRANSACTION_ENDED": {
+    retry: false,
+    fix: "Await in the transaction whatever its function begins; of a Promise.all every branch, also when one fails.",
+  },
   "DB.TRANSACTION_ABORTED": {
     retry: false,
     fix: "Let errors of statements leave the transaction, or avoid them with INSERT ... ON CONFLICT; nothing of it was saved.",
