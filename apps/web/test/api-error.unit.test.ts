@@ -8,7 +8,7 @@ test("of a fault of ours the caller learns that there was one, and nothing else"
   const faults = [
     new Error("row 7 of Ann"),
     withCode("duplicate key (Ann)", "23505"),
-    new CodedError("DB.CONSTRAINT", "Ann"),
+    new CodedError("DB.TRANSACTION_ABORTED", "Ann"),
     "Ann",
     undefined,
   ];

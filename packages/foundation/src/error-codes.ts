@@ -60,7 +60,6 @@ export const ERROR_CODES = {
     fix: "Have the pooler pass start-up options on, or make ISO the date style of the database and its roles.",
   },
   "DB.POOL_TIMEOUT": { retry: true, fix: "Find what holds the connections (pg_stat_activity), or raise DATABASE_POOL_MAX." },
-  "DB.CONSTRAINT": { retry: false, fix: "The named constraint was violated; see the message." },
   "DB.TRANSACTION_ENDED": {
     retry: false,
     fix: "Await in the transaction whatever its function begins; of a Promise.all every branch, also when one fails.",
