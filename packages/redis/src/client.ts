@@ -9,7 +9,10 @@ export type KnownAddress = Exclude<RedisAddress, { kind: "wrong" }>;
 
 export interface ConnectOptions {
   /** Of the connection to the server, or to each node. */
-  readonly connection: Omit<NonNullable<ClusterOptions["redisOptions"]>, "replyMapping">;
+  readonly connection: Omit<NonNullable<ClusterOptions["redisOptions"]>, "replyMapping"> & {
+    /** How long commands may go without any answer until the connection counts as lost, ms: without it one whose other end is gone stays "ready". */
+    readonly socketTimeout: number;
+  };
   /** Pause before an attempt to connect again, ms. */
   readonly reconnectAfterMs: (attempt: number) => number;
   /** Whether commands wait for a connection; else they fail while there is none. */

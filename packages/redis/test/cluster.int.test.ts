@@ -24,7 +24,7 @@ function open(url: string, waits: boolean): RedisConnection {
   const address = readRedisUrl(url);
   if (address.kind === "wrong") throw new Error(address.problem);
   const connection = connectRedis(address, {
-    connection: waits ? { maxRetriesPerRequest: null } : { commandTimeout: 1000, maxRetriesPerRequest: 0 },
+    connection: { socketTimeout: 15_000, ...(waits ? { maxRetriesPerRequest: null } : { commandTimeout: 1000, maxRetriesPerRequest: 0 }) },
     reconnectAfterMs: () => 50,
     waits,
     key: KEY,

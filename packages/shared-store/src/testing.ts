@@ -19,6 +19,8 @@ export interface StoreFixture {
   expire(key: string): Promise<void>;
   /** Makes the server forget everything. */
   flush(): Promise<void>;
+  /** Leaves the connections of this moment silent; new ones are served. */
+  strand(): void;
   close(): Promise<void>;
 }
 
@@ -38,6 +40,7 @@ export function describeKeyValueStore(name: string, open: () => Promise<StoreFix
     describeWrites(it, fresh, (key) => fixture.expire(key));
     describeRaces(it, fresh, (key) => fixture.expire(key));
     describeValues(it, fresh);
+    describeSilence(it, fresh, () => fixture.strand());
   });
 }
 
@@ -118,6 +121,20 @@ function describeRaces(it: It, fresh: Fresh, expire: (key: string) => Promise<vo
     const winners = winnersOf(await Promise.all(RIVALS.map((rival) => store.compareAndSet(key, "a", rival, LONG_MS))));
     assert.equal(winners.length, 1);
     assert.equal((await store.get(key))?.value, winners[0]);
+  });
+}
+
+function describeSilence(it: It, fresh: Fresh, strand: () => void): void {
+  it("leaves connections that went silent: others are opened, and the same store goes on", async () => {
+    const { store, key } = fresh();
+    // At once, so that a store of several connections uses all of them.
+    const areWritten = async (): Promise<boolean> => {
+      const writes = Array.from({ length: 10 }, (_, n) => store.setIfAbsent(`${key}:${n}`, "a", LONG_MS));
+      return (await Promise.allSettled(writes)).every(({ status }) => status === "fulfilled");
+    };
+    assert.ok(await areWritten());
+    strand();
+    while (!(await areWritten()));
   });
 }
 

@@ -11,9 +11,11 @@ export interface TcpProxy {
   cut(): void;
   /** Keeps connections open, and takes new ones, but no byte goes through any of them: a network that went silent. */
   pause(): void;
+  /** No byte goes through the connections of this moment any more, nor is their end told; new ones are served: a firewall that has forgotten them. */
+  strand(): void;
   /** Resets every connection, and new ones are refused: a server that went away. */
   refuse(): Promise<void>;
-  /** Ends `pause` (what was held goes through) and `refuse`. */
+  /** Ends `pause` and `strand` (what was held goes through) and `refuse`. */
   resume(): Promise<void>;
   close(): Promise<void>;
 }
@@ -29,9 +31,12 @@ export async function startTcpProxy(options: { toPort: number; port?: number }):
     link.setPaused(paused);
   });
   const port = await startOnSomePort(async (wanted) => (await listen(server, wanted), wanted), options.port);
+  const setLinksPaused = (value: boolean): void => {
+    for (const link of links) link.setPaused(value);
+  };
   const setPaused = (value: boolean): void => {
     paused = value;
-    for (const link of links) link.setPaused(value);
+    setLinksPaused(value);
   };
   const cut = (): void => {
     for (const link of links) link.reset();
@@ -54,6 +59,7 @@ export async function startTcpProxy(options: { toPort: number; port?: number }):
     },
     cut,
     pause: () => setPaused(true),
+    strand: () => setLinksPaused(true),
     refuse,
     async resume() {
       setPaused(false);

@@ -71,6 +71,23 @@ test("while paused nothing goes through, also on new connections, and nothing is
   during.socket.destroy();
 });
 
+test("stranded connections carry nothing, new ones are served, and nothing is lost after it", async () => {
+  const { proxy, received } = await proxied();
+  const before = await dial(proxy);
+  before.socket.write("1");
+  await waitFor(() => before.got() === "1");
+  proxy.strand();
+  await new Promise((resolve) => before.socket.write("2", resolve));
+  const after = await dial(proxy);
+  after.socket.write("3");
+  await waitFor(() => after.got() === "3");
+  expect(received()).toBe("13");
+  await proxy.resume();
+  await waitFor(() => before.got() === "12");
+  before.socket.destroy();
+  after.socket.destroy();
+});
+
 test("while refusing, connections are reset and refused; afterwards they are served on the same port", async () => {
   const { proxy } = await proxied();
   const { port } = proxy;
