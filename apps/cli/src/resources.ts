@@ -1,4 +1,4 @@
-import { createDatabase, createPool, type BoundedPool, type Database } from "@toolctrl/db/client";
+import { CONNECTION_LIMITS, createDatabase, createPool, type BoundedPool, type Database } from "@toolctrl/db/client";
 import type { QueueBackend } from "@toolctrl/queue/port";
 import { resolveQueueBackend } from "@toolctrl/runtime/env";
 import { createLogger, type Logger } from "@toolctrl/runtime/logger";
@@ -10,6 +10,8 @@ const CLOSE_MS = 2000;
 /** How long one question to the queue may take; the tables' half of an answer does not wait longer. */
 const QUEUE_ANSWER_MS = 2000;
 const POOL_OF_CHECKS = 4;
+/** A person waits, for statements that may read a whole table. */
+const LIMITS = { ...CONNECTION_LIMITS, silenceMs: 60 * 60 * 1000 };
 
 /** Runs `use` with the database, and closes it whatever happens. */
 export async function withDatabase<T>(io: Io, use: (database: Database) => Promise<T>, env: CliEnv = readCliEnv()): Promise<T> {
@@ -51,7 +53,7 @@ export async function withInstallation<T>(
   use: (pool: BoundedPool, backend: QueueBackend) => Promise<T>,
 ): Promise<T> {
   const log = cliLogger(io, env.LOG_LEVEL);
-  const pool = createPool({ url: env.DATABASE_URL, max: POOL_OF_CHECKS, app: APP, log });
+  const pool = createPool({ url: env.DATABASE_URL, max: POOL_OF_CHECKS, app: APP, log, limits: LIMITS });
   try {
     const backend = await openQueue(env, log);
     try {
@@ -86,5 +88,6 @@ export function cliLogger(io: Io, level: string): Logger {
 }
 
 function openDatabase(env: { DATABASE_URL: string; DATABASE_DIRECT_URL?: string | undefined }, log: Logger): Promise<Database> {
-  return createDatabase({ url: env.DATABASE_URL, directUrl: env.DATABASE_DIRECT_URL, poolMax: 2, app: APP, wakeup: false, log });
+  const { DATABASE_URL: url, DATABASE_DIRECT_URL: directUrl } = env;
+  return createDatabase({ url, directUrl, poolMax: 2, limits: LIMITS, app: APP, wakeup: false, log });
 }

@@ -1,6 +1,6 @@
 // Mostly waits: a delivery that met an outage comes back after some seconds.
 import { randomUUID } from "node:crypto";
-import { createDatabase } from "@toolctrl/db/client";
+import { CONNECTION_LIMITS, createDatabase } from "@toolctrl/db/client";
 import { startTcpProxy } from "@toolctrl/testkit/tcp-proxy";
 import { createTestDatabase } from "@toolctrl/testkit/template-db";
 import { waitFor } from "@toolctrl/testkit/wait";
@@ -13,13 +13,13 @@ const ONE_ATTEMPT = { attempts: 1 };
 const COMES_BACK = { timeoutMs: 40_000 };
 
 /** A harness whose database lies behind a network that can be taken away. */
-async function openBehindProxy() {
+async function openBehindProxy(limits = CONNECTION_LIMITS) {
   const { url } = await createTestDatabase();
   const proxy = await startTcpProxy({ toPort: Number(new URL(url).port) });
   onTestFinished(() => proxy.close());
   const proxied = new URL(url);
   proxied.port = String(proxy.port);
-  const database = await createDatabase({ url: proxied.href, poolMax: 5, app: "test", wakeup: false });
+  const database = await createDatabase({ url: proxied.href, poolMax: 5, limits, app: "test", wakeup: false });
   onTestFinished(() => database.close());
   return { proxy, harness: await createHarness({ ...ONE_ATTEMPT, database }) };
 }
@@ -98,3 +98,19 @@ test("a failure that only looks like an outage counts: a handler that breaks its
   await waitFor(() => harness.receipts(eventId).then((receipts) => receipts.length === 1), { what: "the receipt" });
   expect(await harness.receipts(eventId)).toMatchObject([{ outcome: "dead" }]);
 });
+
+test("connections that went silent are given up: deliveries go on by themselves over new ones", async () => {
+  const { proxy, harness } = await openBehindProxy({ ...CONNECTION_LIMITS, silenceMs: 2_000 });
+  const { pool } = harness.database;
+  const handled: string[] = [];
+  harness.start({ handle: async ({ eventId }: Delivery) => (handled.push(eventId), { kind: "done", result: null }) });
+  await Promise.all(Array.from({ length: 5 }, () => pool.query("SELECT pg_sleep(0.1)")));
+  proxy.strand();
+  const met = randomUUID();
+  await harness.add({ outboxEventId: met });
+  expect(await untilPut(harness, met, "failed")).toMatchObject({ failures: 1 });
+  const later = [randomUUID(), randomUUID(), randomUUID()];
+  for (const outboxEventId of later) await harness.add({ outboxEventId });
+  await waitFor(() => later.every((id) => handled.includes(id)), { what: "the later deliveries", timeoutMs: 20_000 });
+  await harness.database.ping();
+}, 60_000);

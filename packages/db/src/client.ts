@@ -16,6 +16,7 @@ export { checkSession, type Session } from "./check-session.ts";
 export { isDatabaseAway } from "./is-database-away.ts";
 export { isServerAway } from "./is-server-away.ts";
 export { createPool, type BoundedPool } from "./pool.ts";
+export { CONNECTION_LIMITS } from "./pool-config.ts";
 export { transaction } from "./transaction.ts";
 export { violatedConstraint } from "./violated-constraint.ts";
 
@@ -30,6 +31,7 @@ export interface DatabaseOptions {
   /** A URL that bypasses a pooler; the wake-up hints use it. */
   readonly directUrl?: string | undefined;
   readonly poolMax: number;
+  readonly limits?: ConnectionLimits | undefined;
   /** Name of the process in pg_stat_activity. */
   readonly app: string;
   /** Whether commits with events, Prisma's and those of `transaction` on the pool, send a hint to the drainers. Default true. */
@@ -60,7 +62,7 @@ export interface Database {
  */
 export async function createDatabase(options: DatabaseOptions): Promise<Database> {
   const { url, app, log, onPoolWait: onWait } = options;
-  const pool = createPool({ url, max: options.poolMax, app, log, onWait });
+  const pool = createPool({ url, max: options.poolMax, app, log, limits: options.limits ?? CONNECTION_LIMITS, onWait });
   const { direct } = await checkedSession(pool);
   const wakeup = options.wakeup === false ? undefined : createWakeupSender({ url: options.directUrl ?? url, app, log });
   const hint = (): void => wakeup?.request();

@@ -8,9 +8,19 @@ export interface ConnectionLimits {
   readonly lockTimeoutMs: number;
   /** A transaction that does nothing for so long is ended by the server: a stopped process must not keep its row locks. */
   readonly idleInTransactionMs: number;
+  /**
+   * Longest silence of a pool's connection that is in use, above every statement of ours and every limit above: it then counts as lost. A network that has
+   * forgotten a connection tells neither end, and whoever waits for the statement on it would wait for ever.
+   */
+  readonly silenceMs: number;
 }
 
-export const CONNECTION_LIMITS: ConnectionLimits = { connectTimeoutMs: 5_000, lockTimeoutMs: 10_000, idleInTransactionMs: 60_000 };
+export const CONNECTION_LIMITS: ConnectionLimits = {
+  connectTimeoutMs: 5_000,
+  lockTimeoutMs: 10_000,
+  idleInTransactionMs: 60_000,
+  silenceMs: 120_000,
+};
 
 /**
  * The configuration of a connection: UTC, ISO dates, lock and idle limits as start-up options, TCP keepalive on both ends.
@@ -18,7 +28,11 @@ export const CONNECTION_LIMITS: ConnectionLimits = { connectTimeoutMs: 5_000, lo
  * Options that the URL brings are kept, but ours come last and win: adapter-pg sends times without a zone, so a session in any
  * other zone would store them hours off, and in any other date style no client reads a time back.
  */
-export function connectionConfig(url: string, app: string, limits: ConnectionLimits = CONNECTION_LIMITS): pg.ClientConfig {
+export function connectionConfig(
+  url: string,
+  app: string,
+  limits: Omit<ConnectionLimits, "silenceMs"> = CONNECTION_LIMITS,
+): pg.ClientConfig {
   const { url: connectionString, options } = takeOptions(url);
   const settings = {
     timezone: "UTC",

@@ -1,3 +1,4 @@
+import type { Socket } from "node:net";
 import { CodedError } from "@toolctrl/foundation/errors";
 import pg from "pg";
 import type { DatabaseLog } from "./log.ts";
@@ -98,10 +99,24 @@ export function createPool(options: {
   limits?: ConnectionLimits;
   onWait?: WaitListener | undefined;
 }): BoundedPool {
-  const config = connectionConfig(options.url, options.app, options.limits ?? CONNECTION_LIMITS);
+  const { limits = CONNECTION_LIMITS } = options;
+  const config = connectionConfig(options.url, options.app, limits);
   const pool = new BoundedPool({ ...config, max: options.max, idleTimeoutMillis: 30_000 }, options.onWait);
   // A connection that the server closes is replaced at the next use; without a listener, idle or lent, it would end the process.
   pool.on("error", (error) => options.log?.warn({ err: error }, "an idle database connection was lost"));
   pool.on("connect", (client) => client.on("error", (error) => options.log?.warn({ err: error }, "a database connection was lost")));
+  pool.on("connect", (client) => endWhenSilent(client, limits.silenceMs));
   return pool;
+}
+
+/**
+ * The connection goes, not the statement alone, as `query_timeout` has it: what waits behind the statement, such as the end of its transaction, would be
+ * given up as well, and the next borrower would work in a transaction that nobody commits.
+ */
+function endWhenSilent({ connection }: pg.PoolClient, silenceMs: number): void {
+  const socket = connection.stream as Socket;
+  socket.setTimeout(silenceMs, () => {
+    const error = new Error(`expected the database to say something within ${silenceMs} ms, got nothing`);
+    socket.destroy(Object.assign(error, { code: "ETIMEDOUT" }));
+  });
 }

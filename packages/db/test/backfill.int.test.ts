@@ -4,6 +4,7 @@ import { transaction, type Database } from "../src/client.ts";
 import { migrate, verifySchema } from "../src/migrate.ts";
 import { backfillRecordKeys, countRecordKeys, recordKeyReady } from "../src/record-key.ts";
 import { createPool } from "../src/pool.ts";
+import { CONNECTION_LIMITS } from "../src/pool-config.ts";
 import { createLegacyDatabase, openAt } from "./legacy-database.ts";
 import { gate, openDatabase, rejection, rowsOf } from "./support.ts";
 
@@ -89,7 +90,7 @@ test("a row that somebody holds is passed by and keyed at the end; one that stay
     url,
     max: 1,
     app: "test",
-    limits: { connectTimeoutMs: 3_000, lockTimeoutMs: 100, idleInTransactionMs: 60_000 },
+    limits: { ...CONNECTION_LIMITS, connectTimeoutMs: 3_000, lockTimeoutMs: 100 },
   });
   onTestFinished(() => impatient.endWithin(0));
   const id = "00000000-0000-0000-0000-000000000007";

@@ -1,11 +1,13 @@
 // Mostly waits: for time-outs.
 import { createServer, connect, type Server, type Socket } from "node:net";
+import { startTcpProxy } from "@toolctrl/testkit/tcp-proxy";
 import { createTestDatabase } from "@toolctrl/testkit/template-db";
 import { waitFor } from "@toolctrl/testkit/wait";
 import pg from "pg";
 import { expect, onTestFinished, test } from "vitest";
-import { createDatabase, transaction, violatedConstraint } from "../src/client.ts";
+import { createDatabase, isDatabaseAway, transaction, violatedConstraint } from "../src/client.ts";
 import { createPool } from "../src/pool.ts";
+import { CONNECTION_LIMITS } from "../src/pool-config.ts";
 import { publishOutboxEvent } from "../src/outbox.ts";
 import { gate, openDatabase, rejection, rowsOf, TENANT } from "./support.ts";
 
@@ -80,7 +82,7 @@ test("a starved pool fails with a pool error within its bound, and works again w
     url,
     max: 1,
     app: "test",
-    limits: { connectTimeoutMs: 3_000, lockTimeoutMs: 1_000, idleInTransactionMs: 60_000 },
+    limits: { ...CONNECTION_LIMITS, connectTimeoutMs: 3_000, lockTimeoutMs: 1_000 },
     onWait: (seconds) => waits.push(seconds),
   });
   onTestFinished(async () => {
@@ -94,6 +96,31 @@ test("a starved pool fails with a pool error within its bound, and works again w
   await pool.query("SELECT 1");
   // The connection that was opened, and the two callers that got none; the last one found it idle.
   expect(waits.map((seconds) => seconds > 2)).toEqual([false, true, true]);
+});
+
+test("a statement on a connection that went silent fails, alone or in a transaction, and the connection is not lent again", async () => {
+  const { url, drop } = await createTestDatabase();
+  const behind = new URL(url);
+  const proxy = await startTcpProxy({ toPort: Number(behind.port) });
+  behind.port = String(proxy.port);
+  const limits = { ...CONNECTION_LIMITS, silenceMs: 1_000 };
+  const db = await createDatabase({ url: behind.href, poolMax: 3, limits, app: "test", wakeup: false });
+  onTestFinished(async () => {
+    await db.close(0);
+    await proxy.close();
+    await drop();
+  });
+  const [begun, silent] = [[gate(), gate()], gate()];
+  const raw = rejection(transaction(db.pool, async (tx) => (begun[0]?.open(), await silent.opened, tx.query("SELECT 1"))));
+  const modelled = rejection(db.prisma.$transaction(async (tx) => (begun[1]?.open(), await silent.opened, tx.outboxMode.findMany())));
+  await Promise.all(begun.map(({ opened }) => opened));
+  await db.pool.query("SELECT 1");
+  proxy.strand();
+  silent.open();
+  const errors = await Promise.all([raw, modelled, rejection(db.pool.query("SELECT 1"))]);
+  for (const error of errors) expect(isDatabaseAway(error), String(error)).toBe(true);
+  await Promise.all([1, 2, 3].map(() => db.pool.query("SELECT 1")));
+  expect(await db.prisma.outboxMode.findMany()).toHaveLength(1);
 });
 
 test("Prisma and ping meet the same bound when one transaction holds the only connection", async () => {

@@ -123,7 +123,7 @@ export const outboxEnv = {
   }),
   OUTBOX_LOCK_TIMEOUT_MS: integer({
     min: 10,
-    max: 60 * 60 * 1000,
+    max: 60_000,
     fallback: 2000,
     about: "Longest wait (ms) of an attempt for a row lock; the event is then put off for a moment, and that is not counted",
   }),

@@ -63,7 +63,7 @@ export interface Attempts {
 }
 
 /** A heartbeat waits for the row lock of the settlement at most; both are short. */
-const HEARTBEAT_LIMITS = { connectTimeoutMs: 5_000, lockTimeoutMs: 2_000, idleInTransactionMs: 10_000 };
+const HEARTBEAT_LIMITS = { connectTimeoutMs: 5_000, lockTimeoutMs: 2_000, idleInTransactionMs: 10_000, silenceMs: 5_000 };
 const HEARTBEAT_CONNECTIONS = 3;
 
 export function createAttempts(deps: AttemptsDeps): Attempts {
