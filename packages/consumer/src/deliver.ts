@@ -30,13 +30,20 @@ class NotDone extends Error {
 /** Runs one job of a consumer under its claim. Never throws: every end is an outcome. */
 export async function deliver(consumer: Consumer, job: DeliveredJob, context: ConsumerContext): Promise<DeliveryEnd> {
   let envelope: JobEnvelope | undefined;
+  let begun = false;
+  const handle: Consumer["handle"] = async (delivery) => ((begun = true), consumer.handle(delivery));
   try {
     envelope = parseJob(job.data);
-    return { ...(await deliverEnvelope(consumer, job, envelope, context)), envelope };
+    return { ...(await deliverEnvelope({ ...consumer, handle }, job, envelope, context)), envelope };
   } catch (error) {
     const outcome = error instanceof NotDone ? error.outcome : outcomeOf(error, job);
-    return { outcome: await context.outagePause(outcome), duplicate: false, envelope };
+    return { outcome: await context.outagePause(outcome, begun && hasManyStarts(job)), duplicate: false, envelope };
   }
+}
+
+/** What costs no attempt ends too: so often a delivery may start, and come to no end that counts, before it is taken for the cause itself. */
+function hasManyStarts({ starts, maxAttempts }: DeliveredJob): boolean {
+  return starts > 3 * maxAttempts;
 }
 
 async function deliverEnvelope(consumer: Consumer, job: DeliveredJob, envelope: JobEnvelope, context: ConsumerContext) {
@@ -103,7 +110,7 @@ function outcomeOf(thrown: unknown, job: DeliveredJob): JobOutcome {
   if (!isCodedError(error)) return { kind: "retry", error };
   if (error.code === "RECEIVER.IN_PROGRESS") return { kind: "snooze", untilMs: Date.now() + retryAfterMsOf(error.facts) };
   // The delivery that took over may have finished: finding that out must not cost the last attempt. A claim that is lost at every start does.
-  if (error.code === "RECEIVER.CLAIM_LOST" && job.starts <= 3 * job.maxAttempts) return { kind: "snooze", untilMs: Date.now() + 1000 };
+  if (error.code === "RECEIVER.CLAIM_LOST" && !hasManyStarts(job)) return { kind: "snooze", untilMs: Date.now() + 1000 };
   return error.retry ? { kind: "retry", error } : { kind: "cancel", error };
 }
 

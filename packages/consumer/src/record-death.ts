@@ -1,3 +1,5 @@
+import { setTimeout as delay } from "node:timers/promises";
+import { isDatabaseAway } from "@toolctrl/db/client";
 import { recordDead } from "@toolctrl/db/receipts";
 import { CodedError, errorCodeOf } from "@toolctrl/foundation/errors";
 import type { JobEnvelope } from "@toolctrl/foundation/envelope";
@@ -5,6 +7,9 @@ import type { Consumer } from "./define.ts";
 import { parseJob } from "./parse-job.ts";
 import { effectiveEpoch, receiptName } from "./receipt-name.ts";
 import type { ConsumerContext } from "./context.ts";
+
+/** Between tries at the receipt: a server that the job has brought down is back in a moment. */
+const PAUSES_MS = [300, 1_000, 3_000, 5_000, 10_000];
 
 /** Writes down that a job will not run again by itself: receipt `dead`, what its consumer adds, metric, log, alert. Never throws. */
 export async function recordDeath(
@@ -35,14 +40,8 @@ export async function recordDeath(
   const { outboxEventId: eventId, tenantId, generation } = envelope;
   const { effectEpoch } = effectiveEpoch(envelope, consumer.name);
   try {
-    await recordDead(context.pool, {
-      eventId,
-      tenantId,
-      consumer: receiptName(consumer.name, envelope),
-      effectEpoch,
-      generation,
-      error,
-    });
+    const receipt = { eventId, tenantId, consumer: receiptName(consumer.name, envelope), effectEpoch, generation, error };
+    await onceBack(() => recordDead(context.pool, receipt));
     await consumer.onDead?.({ eventId, tenantId, effectEpoch, envelope, error });
   } catch (cause) {
     context.log.error({ ...facts, err: cause }, "receipt of a dead job could not be written; the failed job itself stays in the queue");
@@ -56,4 +55,17 @@ function envelopeOf(data: unknown): JobEnvelope | undefined {
     // A job without an envelope belongs to no event: there is nothing to write a receipt for.
     return undefined;
   }
+}
+
+/** Writing it twice is harmless. */
+async function onceBack(write: () => Promise<void>): Promise<void> {
+  for (const pauseMs of PAUSES_MS) {
+    try {
+      return await write();
+    } catch (error) {
+      if (!isDatabaseAway(error)) throw error;
+      await delay(pauseMs);
+    }
+  }
+  await write();
 }

@@ -20,7 +20,7 @@ export interface RunningConsumers {
  * - `retry`, `snooze`, `cancel` and thrown errors release the claim; they are no results.
  * - in progress elsewhere: snoozed until that claim ends, no attempt used.
  * - store away: retried, never run without a claim.
- * - database away: snoozed for about ten seconds, no attempt used.
+ * - database away or read-only: snoozed for about ten seconds, no attempt used, unless the handler may have brought it down.
  *
  * @throws TypeError when two consumers ask for the same queue: they would take each other's jobs.
  */

@@ -1,11 +1,14 @@
 // Mostly waits: a delivery that met an outage comes back after some seconds.
 import { randomUUID } from "node:crypto";
-import { CONNECTION_LIMITS, createDatabase } from "@toolctrl/db/client";
+import { CONNECTION_LIMITS, createDatabase, transaction } from "@toolctrl/db/client";
+import { migrate } from "@toolctrl/db/migrate";
+import { startPostgres } from "@toolctrl/testkit/postgres-server";
 import { startTcpProxy } from "@toolctrl/testkit/tcp-proxy";
 import { createTestDatabase } from "@toolctrl/testkit/template-db";
 import { waitFor } from "@toolctrl/testkit/wait";
 import { expect, onTestFinished, test } from "vitest";
 import type { Delivery } from "../src/define.ts";
+import { createOutagePause } from "../src/outage-pause.ts";
 import { createHarness, type Harness } from "./harness.ts";
 
 const ONE_ATTEMPT = { attempts: 1 };
@@ -114,3 +117,73 @@ test("connections that went silent are given up: deliveries go on by themselves 
   await waitFor(() => later.every((id) => handled.includes(id)), { what: "the later deliveries", timeoutMs: 20_000 });
   await harness.database.ping();
 }, 60_000);
+
+test("a delivery whose handler crashes the server each time comes to an end, and its receipt names it", async () => {
+  const server = await startPostgres();
+  onTestFinished(() => server.close());
+  await migrate({ url: server.url });
+  const database = await createDatabase({ url: server.url, poolMax: 5, app: "test", wakeup: false });
+  onTestFinished(() => database.close());
+  const harness = await createHarness({ ...ONE_ATTEMPT, database });
+  let handled = 0;
+  harness.start({
+    async handle() {
+      handled += 1;
+      await transaction(database.pool, async (tx) => {
+        const { rows } = await tx.query<{ pid: number }>("SELECT pg_backend_pid() AS pid");
+        process.kill(rows[0]?.pid ?? 0, "SIGKILL");
+        await tx.query("SELECT pg_sleep(60)");
+      });
+      return { kind: "done", result: null };
+    },
+  });
+  const eventId = randomUUID();
+  await harness.add({ outboxEventId: eventId });
+  const isDead = async (): Promise<boolean> => (await harness.receipts(eventId)).some(({ outcome }) => outcome === "dead");
+  await waitFor(isDead, { what: "the delivery to be dead", timeoutMs: 100_000 });
+  expect(handled).toBe(4);
+}, 120_000);
+
+test("a database that takes no writes, or is full, counts against no delivery: the first not even after many starts", async () => {
+  const { url, name } = await createTestDatabase();
+  const database = await createDatabase({ url, poolMax: 5, app: "test", wakeup: false });
+  onTestFinished(() => database.close());
+  const harness = await createHarness({ ...ONE_ATTEMPT, database });
+  const admin = await createDatabase({
+    url: `${url}?options=-c%20default_transaction_read_only%3Doff`,
+    poolMax: 1,
+    app: "admin",
+    wakeup: false,
+  });
+  onTestFinished(() => admin.close());
+  const eventId = randomUUID();
+  harness.start({
+    async handle() {
+      await database.prisma.idempotencyKey.create({ data: { key: "effect", value: "v", expiresAt: new Date(0) } });
+      return { kind: "done", result: null };
+    },
+  });
+  const reopen = `SELECT pg_terminate_backend("pid") FROM pg_stat_activity WHERE "datname" = current_database() AND "application_name" = 'test'`;
+  await admin.pool.query(`ALTER DATABASE "${name}" SET default_transaction_read_only = on`);
+  await admin.pool.query(reopen);
+  await harness.add({ outboxEventId: eventId });
+  expect(await untilPut(harness, eventId, "delayed")).toMatchObject({ state: "delayed", failures: 0 });
+  const pause = createOutagePause(database.pool);
+  const refused = async (statement: string) => ({ kind: "retry", error: await rejection(database.pool.query(statement)) }) as const;
+  const notWritten = await refused(`DELETE FROM "OutboxEvent"`);
+  expect(await pause(notWritten, true)).toMatchObject({ kind: "snooze" });
+  await admin.pool.query(`ALTER DATABASE "${name}" RESET default_transaction_read_only`);
+  await admin.pool.query(reopen);
+  await waitFor(() => harness.receipts(eventId).then((receipts) => receipts.length === 1), { what: "the receipt", ...COMES_BACK });
+  expect(await pause(notWritten, true)).toBe(notWritten);
+  const full = await refused(`DO $$ BEGIN RAISE EXCEPTION 'full' USING ERRCODE = 'disk_full'; END $$`);
+  expect(await pause(full, false)).toMatchObject({ kind: "snooze" });
+  expect(await pause(full, true)).toBe(full);
+}, 90_000);
+
+function rejection(promise: Promise<unknown>): Promise<Error> {
+  return promise.then(
+    () => new Error("expected a rejection, got none"),
+    (error: Error) => error,
+  );
+}

@@ -14,9 +14,10 @@ export { OutboxStatus, Prisma, PrismaClient } from "./generated/client.ts";
 export type { DatabaseLog } from "./log.ts";
 export { checkSession, type Session } from "./check-session.ts";
 export { isDatabaseAway } from "./is-database-away.ts";
-export { isServerAway } from "./is-server-away.ts";
+export { askServerState, type ServerState } from "./ask-server-state.ts";
 export { createPool, type BoundedPool } from "./pool.ts";
 export { CONNECTION_LIMITS } from "./pool-config.ts";
+export { IN_FAILED_TRANSACTION, LOCK_NOT_AVAILABLE, READ_ONLY_TRANSACTION, DISK_FULL, sqlStateOf } from "./sql-state-of.ts";
 export { transaction } from "./transaction.ts";
 export { violatedConstraint } from "./violated-constraint.ts";
 

@@ -1,5 +1,5 @@
 import type { EffectsOf } from "@toolctrl/db/after-save-effect";
-import type { Database } from "@toolctrl/db/client";
+import { LOCK_NOT_AVAILABLE, type Database } from "@toolctrl/db/client";
 import type { Router } from "@toolctrl/event-router/router";
 import { inSpan, SpanKind, type SpanOptions } from "@toolctrl/tracing/spans";
 import type { QueueBackend } from "@toolctrl/queue/port";
@@ -15,7 +15,6 @@ import { createLockPatience } from "./lock-patience.ts";
 import { createQueueAttempt } from "./queue-attempt.ts";
 import { settleApart } from "./settle-apart.ts";
 import type { Settled } from "./settled.ts";
-import { LOCK_NOT_AVAILABLE } from "./sql-state-of.ts";
 
 /** How attempts work; all times in ms. */
 export interface AttemptSettings {

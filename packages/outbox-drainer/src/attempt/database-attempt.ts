@@ -1,5 +1,5 @@
 import type { AfterSaveEffect } from "@toolctrl/db/after-save-effect";
-import type { Database } from "@toolctrl/db/client";
+import { IN_FAILED_TRANSACTION, LOCK_NOT_AVAILABLE, READ_ONLY_TRANSACTION, sqlStateOf, type Database } from "@toolctrl/db/client";
 import type { ClaimedEvent } from "../claimed-event.ts";
 import type { Settlement } from "../sql/settle-events.ts";
 import { beginAttempt, TRANSACTION_OPTIONS, undoEffects, type AttemptTransaction } from "./attempt-transaction.ts";
@@ -8,7 +8,6 @@ import { leaseLost } from "./heartbeat.ts";
 import { judgeFailure, judgeNotBegun } from "./judge-failure.ts";
 import { runEffects } from "./run-effects.ts";
 import { settleInTransaction } from "./settle-in-transaction.ts";
-import { IN_FAILED_TRANSACTION, LOCK_NOT_AVAILABLE, sqlStateOf } from "./sql-state-of.ts";
 
 export interface DatabaseAttempt {
   readonly event: ClaimedEvent;
@@ -41,7 +40,8 @@ export async function runInTransaction(prisma: Database["prisma"], attempt: Data
     return { kind: "committed", settlement: progress.settlement };
   } catch (error) {
     if (error instanceof ClaimGone) return { kind: "lost", settlement: progress.settlement };
-    if (!progress.begun) return { kind: "failed", settlement: judgeNotBegun(event, error) };
+    // That the server takes no writes, the settlement has met too, behind all that the handlers did.
+    if (!progress.begun || sqlStateOf(error) === READ_ONLY_TRANSACTION) return { kind: "failed", settlement: judgeNotBegun(event, error) };
     // A failure that was judged before the transaction broke is the one to record.
     const judged = progress.settlement.outcome === "done" ? judgeFailure(event, error, attempt) : progress.settlement;
     return { kind: "failed", settlement: judged };

@@ -2,7 +2,7 @@ import { describeError, errorCodeOf } from "@toolctrl/foundation/errors";
 import { backoffMs } from "../backoff.ts";
 import type { ClaimedEvent } from "../claimed-event.ts";
 import type { Settlement } from "../sql/settle-events.ts";
-import { LOCK_NOT_AVAILABLE, sqlStateOf } from "./sql-state-of.ts";
+import { LOCK_NOT_AVAILABLE, sqlStateOf } from "@toolctrl/db/client";
 
 /** ms until an event that waited too long for a lock is tried again; doubles with each time, up to the longest. */
 const FIRST_SNOOZE_MS = 1_000;
@@ -21,7 +21,7 @@ export function judgeFailure(event: ClaimedEvent, error: unknown, rule: { maxRet
   return { ...base, outcome: "retry", delayMs: backoffMs(event.retries + 1) };
 }
 
-/** An attempt that found no connection did not even look at the event. */
+/** An attempt that found no connection, or a server that takes no writes: the event is not to blame. */
 export function judgeNotBegun(event: ClaimedEvent, error: unknown): Settlement {
   return { ...baseOf(event, error), outcome: "snooze", delayMs: NOT_BEGUN_SNOOZE_MS };
 }

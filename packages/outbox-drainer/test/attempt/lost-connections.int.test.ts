@@ -143,6 +143,21 @@ describe("a connection is lost", () => {
   });
 });
 
+test("while the server takes no writes nothing is counted against an event that was claimed before", async () => {
+  const { url } = await createTestDatabase();
+  const database = await openDatabase(url);
+  await preparePull(database);
+  await insertRecordEvents(database, 1);
+  const { prisma } = await openDatabase(`${url}?options=-c%20default_transaction_read_only%3Don`);
+  const attempts = attemptsOf({ ...database, prisma }, [effectOf((tx, event) => mark(tx, event.id))]);
+  expect(await attempts.run(await claimOne(database))).toMatchObject({
+    fate: "kept",
+    settlement: { outcome: "snooze", errorCode: "25006" },
+  });
+  expect(await readEvents(database)).toMatchObject([{ status: "PENDING", attempts: 1, retries: 0, crashes: 0 }]);
+  expect(await marks(database)).toEqual([]);
+});
+
 describe("a lease is lost", () => {
   test("while the effect runs: its signal aborts, its client is revoked, and nothing of the attempt is kept", async () => {
     const database = await openPull();

@@ -5,7 +5,7 @@ import { createRouter, type Router } from "@toolctrl/event-router/router";
 import { createMetrics } from "@toolctrl/runtime/metrics";
 import { cancelEvents, requeueEvents, skipEvents } from "../../src/actions.ts";
 import { judgeFailure } from "../../src/attempt/judge-failure.ts";
-import { LOCK_NOT_AVAILABLE } from "../../src/attempt/sql-state-of.ts";
+import { LOCK_NOT_AVAILABLE } from "@toolctrl/db/client";
 import type { ClaimedEvent } from "../../src/claimed-event.ts";
 import { claimHead } from "../../src/pull/claim-head.ts";
 import { createExpiredReleaser } from "../../src/pull/expired-releaser.ts";

@@ -1,5 +1,8 @@
 /** A lock was not granted within `lock_timeout`. */
 export const LOCK_NOT_AVAILABLE = "55P03";
+/** A write where the server takes none. */
+export const READ_ONLY_TRANSACTION = "25006";
+export const DISK_FULL = "53100";
 /** A statement of a transaction in which an earlier one failed. */
 export const IN_FAILED_TRANSACTION = "25P02";
 
