@@ -14,17 +14,29 @@ export interface ClassifiedFailure {
 }
 
 // Replies of a Redis that takes no writes now: a replica, one that loads its file, is full, cannot save, has lost its replicas …
+// Or one that does not take ours: by its rights or limits, or because another node of its cluster has our keys. What is refused on its way into a transaction ends it.
 // Older servers wrap the reply of a script: "ERR Error running script … -READONLY You can't write …".
 const REDIS_REFUSES =
-  /\b(READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|NOREPLICAS|OOM|MISCONF|NOAUTH|WRONGPASS|NOPERM|TRYAGAIN|BUSY|UNBLOCKED)\b/;
+  /(?:^|: |-)(?:READONLY|LOADING|MASTERDOWN|CLUSTERDOWN|NOREPLICAS|OOM|MISCONF|NOAUTH|WRONGPASS|NOPERM|DENIED|TRYAGAIN|MOVED|ASK|CROSSSLOT|BUSY|UNBLOCKED|EXECABORT|ERR max [a-z ]+(?:reached|exceeded))\b/;
+const CERTIFICATE = /CERT|^ERR_TLS_|^ERR_SSL_|^UNABLE_TO_VERIFY_|^EPROTO$/;
 const CONNECTION_LOST = /connection (is closed|terminated|ended)|connection close|max retries per request|socket (timeout|closed|hang up)/i;
 const NOT_CONNECTED =
   /stream isn't writeable|timeout exceeded when trying to connect|client has encountered a connection error|after calling end on the pool/i;
 // A cluster that has no node for the slot, or whose nodes send a command from one to the other.
 const CLUSTER_AWAY = /cluster isn't ready|cluster is ended|too many cluster redirections|refresh slots cache|none of startup nodes/i;
 const TIMED_OUT = /command timed out|query read timeout|statement timeout/i;
-const LOST_CODES = new Set(["ECONNRESET", "EPIPE"]);
-const DOWN_CODES = new Set(["ECONNREFUSED", "ETIMEDOUT", "ENOTFOUND", "EAI_AGAIN", "EHOSTUNREACH", "ENETUNREACH", "ENOENT"]);
+const LOST_CODES = new Set(["ECONNRESET", "ECONNABORTED", "EPIPE"]);
+const DOWN_CODES = new Set([
+  "ECONNREFUSED",
+  "ETIMEDOUT",
+  "ENOTFOUND",
+  "EAI_AGAIN",
+  "EHOSTUNREACH",
+  "EHOSTDOWN",
+  "ENETUNREACH",
+  "ENETDOWN",
+  "ENOENT",
+]);
 
 /** Turns whatever a client library threw into a coded error, and says how far the failure reaches. */
 export function classifyQueueError(error: unknown): ClassifiedFailure {
@@ -34,7 +46,7 @@ export function classifyQueueError(error: unknown): ClassifiedFailure {
   const text = describeError(error, 500);
   const code = typeof error === "object" && error !== null && "code" in error && typeof error.code === "string" ? error.code : "";
   if (TIMED_OUT.test(text) || code === "57014") return failure("down", "QUEUE.TIMEOUT", text, error);
-  if (DOWN_CODES.has(code) || NOT_CONNECTED.test(text) || CLUSTER_AWAY.test(text) || REDIS_REFUSES.test(text))
+  if (DOWN_CODES.has(code) || CERTIFICATE.test(code) || NOT_CONNECTED.test(text) || CLUSTER_AWAY.test(text) || REDIS_REFUSES.test(text))
     return failure("down", "QUEUE.UNREACHABLE", text, error);
   if (LOST_CODES.has(code) || CONNECTION_LOST.test(text)) return failure("lost", "QUEUE.UNREACHABLE", text, error);
   if (/^[0-9A-Z]{5}$/.test(code)) return classifySqlState(code, text, error);
@@ -42,8 +54,8 @@ export function classifyQueueError(error: unknown): ClassifiedFailure {
 }
 
 function classifySqlState(code: string, text: string, error: unknown): ClassifiedFailure {
-  // 08 connection, 53 resources, 57P server stopping or starting, 25006 read-only: the server as a whole takes nothing now.
-  if (/^(08|53|57P)/.test(code) || code === "25006") return failure("down", "QUEUE.UNREACHABLE", text, error);
+  // 08 connection, 28 no such user, 3D no such database, 53 resources, 57P server stopping or starting, 25006 read-only: the server as a whole takes nothing now.
+  if (/^(08|28|3D|53|57P)/.test(code) || code === "25006") return failure("down", "QUEUE.UNREACHABLE", text, error);
   // 22 data, 23 constraint, 54 limits: about the entry itself.
   if (/^(22|23|54)/.test(code)) return failure("entry", "QUEUE.REJECTED", text, error);
   return failure("entry", "QUEUE.UNREACHABLE", text, error);

@@ -94,6 +94,17 @@ describe("a node that keeps the keys, and is killed,", () => {
   });
 });
 
+it("counts nothing against jobs while the URL of one server leads to a node of a cluster that has not got its keys", async () => {
+  const cluster = await shared();
+  const options = await harness.namespace();
+  const { master } = await cluster.ownerOf(options.prefix);
+  const elsewhere = cluster.nodes.find((node) => node !== master);
+  const backend = await open({ ...options, ...(elsewhere === undefined ? {} : { redisUrl: elsewhere.url }) });
+  const job: NewJob = { queue: QUEUE, id: jobIdFor("moved"), name: "test.thing.happened", data: {} };
+  expect(await backend.addAll([job])).toMatchObject([{ ok: false, error: { code: "QUEUE.UNREACHABLE" } }]);
+  await expect(backend.ping()).rejects.toMatchObject({ code: "QUEUE.UNREACHABLE" });
+});
+
 it.each([
   ["redis+cluster://127.0.0.1:1?node=127.0.0.1:2&keyPrefix=a", "QUEUE.PREFIX"],
   ["redis+cluster://127.0.0.1:1/2", "QUEUE.SETTING"],

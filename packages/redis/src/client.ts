@@ -9,7 +9,7 @@ export type KnownAddress = Exclude<RedisAddress, { kind: "wrong" }>;
 
 export interface ConnectOptions {
   /** Of the connection to the server, or to each node. */
-  readonly connection: Omit<NonNullable<ClusterOptions["redisOptions"]>, "replyMapping"> & {
+  readonly connection: Omit<NonNullable<ClusterOptions["redisOptions"]>, "replyMapping" | "reconnectOnError"> & {
     /** How long commands may go without any answer until the connection counts as lost, ms: without it one whose other end is gone stays "ready". */
     readonly socketTimeout: number;
   };
@@ -40,6 +40,8 @@ export interface RedisConnection {
   isUsable(): boolean;
 }
 
+/** Least time between two connections that are left because of what they answer, ms. */
+const REFUSED_RECONNECT_MS = 250;
 /** Pause between the loss of a node and the question where its slots are, ms. */
 const LOOK_AGAIN_MS = 100;
 
@@ -47,8 +49,27 @@ const LOOK_AGAIN_MS = 100;
 export function connectRedis(address: KnownAddress, options: ConnectOptions): RedisConnection {
   if (address.kind === "cluster") return connectCluster(address, options);
   const { connection, reconnectAfterMs, waits, lazyConnect = false } = options;
-  const client = new Redis(address.url, { ...connection, retryStrategy: reconnectAfterMs, enableOfflineQueue: waits, lazyConnect });
+  const client = new Redis(address.url, {
+    ...connection,
+    retryStrategy: reconnectAfterMs,
+    reconnectOnError: leaveDemotedNode(),
+    enableOfflineQueue: waits,
+    lazyConnect,
+  });
   return { client, usableEvent: "ready", isUsable: () => client.status === "ready" };
+}
+
+/**
+ * A demoted node keeps the connection and refuses every write; one of a cluster names the node that has the key. A new connection may lead to the new primary.
+ * Asked for each refused command of a pipeline, and each "yes" hangs up once more: so only now and then. A client of a cluster follows such answers itself.
+ */
+function leaveDemotedNode(): (error: Error) => boolean {
+  let leftAt = -REFUSED_RECONNECT_MS;
+  return ({ message }) => {
+    if (!/(?:^|-)(?:READONLY|MOVED)\b/.test(message) || performance.now() - leftAt < REFUSED_RECONNECT_MS) return false;
+    leftAt = performance.now();
+    return true;
+  };
 }
 
 /** After the loss of the key's node the others are asked who has its slots: it again, or the replica that was promoted. When all are lost, the nodes of the URL are. */

@@ -119,3 +119,15 @@ test("a client goes on by itself on the replica that was promoted when the key's
   expect(["1", "2"]).toContain(await answer);
   expect(String(await askRedis(replica?.url ?? "", "ROLE"))).toMatch(/^master/);
 });
+
+test("a client of one server leaves a cluster's node that has lost its keys: a new connection may lead to the one that has them", async () => {
+  const cluster = await openCluster({});
+  const { master } = await cluster.ownerOf(KEY);
+  const elsewhere = cluster.nodes.find((node) => node !== master);
+  const connection = open(elsewhere?.url ?? "", false);
+  await untilUsable(connection);
+  const left = once(connection.client, "close", { signal: AbortSignal.timeout(10_000) });
+  await expect(connection.client.set(KEY, "1")).rejects.toThrow(/^MOVED /);
+  await left;
+  await untilUsable(connection);
+});

@@ -117,8 +117,6 @@ function connect(
       // A silent connection is given up in time for its command to be sent again over another one.
       socketTimeout: commandTimeoutMs / 2,
       maxRetriesPerRequest: 1,
-      // After a failover the old master answers as a replica; the name may lead to the new one by now.
-      reconnectOnError: (error) => error.message.startsWith("READONLY"),
     },
     reconnectAfterMs: (attempt) => Math.min(50 * 2 ** Math.min(attempt, 5), 1_000),
     waits: false,

@@ -6,7 +6,6 @@ import { unreachableError } from "../classify-error.ts";
 import type { ErrorReporter } from "../log.ts";
 
 const RECONNECT_MAX_MS = 1000;
-const REFUSED_RECONNECT_MS = 250;
 /** One listener or more for each queue and each waiting add. Not 0: BullMQ adds to this number and takes from it. */
 const MAX_LISTENERS = 10_000;
 /** Above the longest block of a worker's read (10 s), so that only a silent connection is given up. */
@@ -39,7 +38,6 @@ export function createFailFastClient(
 ): RedisConnection {
   const connection = {
     ...COMMON,
-    reconnectOnError: leaveDemotedNode(),
     connectTimeout: Math.min(timeoutMs, 5000),
     autoResendUnfulfilledCommands: false,
     maxRetriesPerRequest: 0,
@@ -59,24 +57,10 @@ export function createFailFastClient(
   return guard(connectRedis(address, client), report);
 }
 
-/**
- * A demoted node keeps the connection and refuses every write; a new connection may lead to the new primary.
- * Asked for each refused command of a pipeline, and each "yes" hangs up once more: so only now and then.
- */
-function leaveDemotedNode(): (error: Error) => boolean {
-  let leftAt = -REFUSED_RECONNECT_MS;
-  return (error) => {
-    if (!error.message.includes("READONLY") || performance.now() - leftAt < REFUSED_RECONNECT_MS) return false;
-    leftAt = performance.now();
-    return true;
-  };
-}
-
 /** A worker's connection: waits through an outage and goes on. BullMQ copies it for the read that blocks. */
 export function createWorkerClient(address: KnownAddress, { prefix, report }: QueueClientOptions): RedisConnection {
   const connection = {
     ...COMMON,
-    reconnectOnError: leaveDemotedNode(),
     maxRetriesPerRequest: null,
     socketTimeout: WORKER_SOCKET_TIMEOUT_MS,
   } satisfies RedisOptions;
