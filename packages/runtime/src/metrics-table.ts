@@ -28,12 +28,12 @@ export const METRICS = {
   outbox_backlog: { kind: "gauge", help: "Events due and not yet claimed, as last sampled", labels: [] },
   outbox_overdue_events: {
     kind: "gauge",
-    help: "Events that have been due for more than 60 s, but for those behind a record that is parked, held or backing off, as last sampled",
+    help: "Events that have been due for more than 60 s, under pull workers but for those behind a record that is parked, held or backing off, as last sampled",
     labels: [],
   },
   outbox_oldest_pending_seconds: {
     kind: "gauge",
-    help: "Age of the oldest due event that is behind no record that is parked, held or backing off, as last sampled",
+    help: "Age of the oldest due event, under pull workers of those behind no record that is parked, held or backing off, as last sampled",
     labels: [],
   },
   outbox_receipt_lag_seconds: {

@@ -96,8 +96,9 @@ async function rowsRead(session: Queryable): Promise<number> {
 }
 
 describe("late events", () => {
-  test("are due ones, but for those behind a head that is parked, held or in backoff: one parked record hides no other that nobody takes", async () => {
+  test("are due ones, but under pull workers for those behind a head that is parked, held or in backoff: one parked record hides no other that nobody takes", async () => {
     const { pool } = await openDatabase();
+    await pool.query(`UPDATE "OutboxMode" SET "mode" = 'pull', "desired" = 'pull'`);
     for (const state of ["parked", "held", "backoff"] as const) await seedLine(pool, state, [state, "due", "due"]);
     expect(await readDueEvents(pool)).toEqual({ due: 6, overdue: 0, oldestSeconds: 0 });
     await seedLine(pool, "parked", ["parked", "due"], { tenantId: "globex" });
@@ -107,5 +108,18 @@ describe("late events", () => {
     expect(due).toBe(10);
     expect(overdue).toBe(3);
     expect(oldestSeconds).toBeGreaterThanOrEqual(60);
+  });
+
+  test("are all due ones while the batch dispatcher drains, which waits for no head; no line is then looked at", async () => {
+    const { pool } = await openDatabase();
+    for (const state of ["parked", "held", "backoff"] as const) await seedLine(pool, state, [state, "due", "due"]);
+    const { due, overdue, oldestSeconds } = await readDueEvents(pool);
+    expect({ due, overdue }).toEqual({ due: 6, overdue: 6 });
+    expect(oldestSeconds).toBeGreaterThanOrEqual(60);
+    const asked: string[] = [];
+    await readDueEvents({ query: (text, values) => (asked.push(text), pool.query(text, values)) });
+    const { rows } = await pool.query<{ "QUERY PLAN": string }>(`EXPLAIN (ANALYZE, COSTS OFF) ${asked.at(-1)}`, [null]);
+    const heads = rows.map((row) => row["QUERY PLAN"]).filter((line) => line.includes("CTE Scan on lines"));
+    expect(heads).toEqual([expect.stringContaining("never executed")]);
   });
 });

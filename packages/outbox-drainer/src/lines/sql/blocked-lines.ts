@@ -123,9 +123,9 @@ export async function countBlockedLines(db: Queryable): Promise<Record<BlockCaus
 
 const dueSchema = z.object({
   due: z.number(),
-  /** Those that should have been taken: due for more than a minute, and not behind a head that is parked, held or in backoff. */
+  /** Those that should have been taken: due for more than a minute, and under pull workers not behind a head that is parked, held or in backoff. */
   overdue: z.number(),
-  /** How long the oldest one has been due that is behind no such head; 0 when none is. */
+  /** How long the oldest one has been due that waits for no such head; 0 when none has. */
   oldestSeconds: z.number(),
 });
 
@@ -139,7 +139,9 @@ function askDue({ join, free }: { readonly join: string; readonly free: string }
     FROM "OutboxEvent" e ${join} WHERE e."status" = 'PENDING' AND e."scheduledAt" <= ${NOW}`;
 }
 
-const WAITING = `SELECT DISTINCT "tenantId", "recordKey" FROM lines WHERE "cause" IN ('parked', 'held', 'backoff')`;
+// The batch dispatcher waits for no head. While it drains nobody asks for the lines, so that none is looked for.
+const WAITING = `SELECT DISTINCT "tenantId", "recordKey" FROM lines
+  WHERE "cause" IN ('parked', 'held', 'backoff') AND (SELECT m."mode" FROM "OutboxMode" m WHERE m."id" = 1) = 'pull'`;
 const ASK_WITH_LINES = askDue({
   join: `LEFT JOIN waiting w ON w."tenantId" = e."tenantId" AND w."recordKey" = e."recordKey"`,
   free: `w."tenantId" IS NULL`,
