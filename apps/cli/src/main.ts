@@ -8,8 +8,13 @@ process.stdout.on("error", (error: NodeJS.ErrnoException) => {
   process.exit(0);
 });
 
+/** How long what is still open may hold the process after all is written, ms. */
+const GOODBYE_MS = 500;
+
 async function main(): Promise<void> {
   process.exitCode = await runCli(process.argv.slice(2), processIo());
+  // A server that hangs hears no goodbye, and its connection would hold the process for as long as it stands.
+  process.stdout.write("", () => void setTimeout(() => process.exit(), GOODBYE_MS).unref());
 }
 
 void main();

@@ -1,8 +1,17 @@
 import { createDatabase } from "@toolctrl/db/client";
 import { startRedis } from "@toolctrl/testkit/redis-server";
+import { startMutePooler } from "@toolctrl/testkit/mute-pooler";
+import { startTcpProxy } from "@toolctrl/testkit/tcp-proxy";
 import { createTestDatabase } from "@toolctrl/testkit/template-db";
-import { expect, onTestFinished, test } from "vitest";
+import { describe, expect, onTestFinished, test } from "vitest";
 import { cli } from "./cli.ts";
+
+type Checks = ReadonlyArray<{ readonly name: string; readonly state: string; readonly said: string }>;
+
+/** The checks that fail, `name: what was said`. */
+function failuresOf(document: Record<string, unknown>): string[] {
+  return (document["checks"] as Checks).filter(({ state }) => state === "fail").map(({ name, said }) => `${name}: ${said}`);
+}
 
 test("faults that come together are all on the page, each with what to do; exit code 1", async () => {
   const { url } = await createTestDatabase();
@@ -36,4 +45,41 @@ test("faults that come together are all on the page, each with what to do; exit 
     expect(human.stdout).toMatch(new RegExp(`^${check} +fail +.*${said.source}.*\\n +fix: .+$`, "m"));
   expect(human.stdout).toMatch(/^database +ok +PostgreSQL /m);
   expect(human.stdout).toMatch(/\n\n9 failed.* of 21 checks\.\n$/);
+});
+
+describe.each([{}, { cuts: true }])("where a database takes logins and answers no query, %j", (options) => {
+  test.each(["redis", "postgres"])("doctor says so on one page and ends, with the queue on %s", async (kind) => {
+    const env = { QUEUE_BACKEND: kind, REDIS_URL: "redis://127.0.0.1:1", DATABASE_URL: await startMutePooler(options) };
+    const result = await cli(["doctor", "--json"], env);
+    const document = result.json();
+    expect([result.code, document]).toMatchObject([1, { healthy: false }]);
+    expect(failuresOf(document)).toEqual(
+      expect.arrayContaining([
+        expect.stringMatching(/^database: expected the database to answer, got: /),
+        expect.stringMatching(/^queue server: expected the queue's server to answer, got: /),
+      ]),
+    );
+  });
+
+  test.each([
+    ["db", "status"],
+    ["outbox", "stats"],
+  ])("%s %s fails with its one document of an error", async (...command) => {
+    const result = await cli([...command, "--json"], { DATABASE_URL: await startMutePooler(options) });
+    expect([result.code, result.json()]).toMatchObject([1, { error: { message: expect.stringMatching(/timeout|terminated/) } }]);
+  });
+});
+
+test("doctor says of a Redis that takes connections and answers nothing that it does not answer, and ends", async () => {
+  const redis = await startRedis();
+  const proxy = await startTcpProxy({ toPort: Number(new URL(redis.url).port) });
+  onTestFinished(async () => {
+    await proxy.close();
+    await redis.close();
+  });
+  proxy.pause();
+  const env = { QUEUE_BACKEND: "redis", REDIS_URL: `redis://127.0.0.1:${proxy.port}`, DATABASE_URL: (await createTestDatabase()).url };
+  const result = await cli(["doctor", "--json"], env);
+  expect(result.code).toBe(1);
+  expect(failuresOf(result.json())).toContainEqual(expect.stringMatching(/^queue server: expected the queue's server to answer, got: /));
 });

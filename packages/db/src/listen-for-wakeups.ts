@@ -5,6 +5,8 @@ import { WAKEUP_CHANNEL } from "./send-wakeup.ts";
 
 const FIRST_RETRY_MS = 500;
 const LONGEST_RETRY_MS = 30_000;
+/** A pooler that is paused takes a login and answers nothing; whoever starts waits for the first connection. */
+const ANSWER_MS = 5_000;
 
 export interface WakeupListener {
   close(): Promise<void>;
@@ -39,7 +41,10 @@ class Listener implements WakeupListener {
   }
 
   async connect(): Promise<void> {
-    const client = new pg.Client(connectionConfig(this.#options.url, `${this.#options.app ?? "toolctrl"} listener`));
+    const client = new pg.Client({
+      ...connectionConfig(this.#options.url, `${this.#options.app ?? "toolctrl"} listener`),
+      query_timeout: ANSWER_MS,
+    });
     this.#client = client;
     client.on("notification", () => this.#wake());
     client.on("error", (error) => this.#lost(client, error));

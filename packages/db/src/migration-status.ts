@@ -1,9 +1,9 @@
 import { createHash } from "node:crypto";
-import pg from "pg";
+import type pg from "pg";
 import { readMigrations } from "./migration-files.ts";
-import { connectionConfig } from "./pool-config.ts";
 import type { Queryable } from "./sql.ts";
 import { findSchemaProblems } from "./verify-schema.ts";
+import { withConnection } from "./with-connection.ts";
 
 export interface MigrationStatus {
   readonly applied: string[];
@@ -25,12 +25,10 @@ interface Row extends pg.QueryResultRow {
 }
 
 /** Compares the database with the package's migrations. Changes nothing. */
-export async function migrationStatus(options: { url: string }): Promise<MigrationStatus> {
-  const client = new pg.Client(connectionConfig(options.url, "toolctrl migrate"));
-  try {
-    await client.connect();
+export function migrationStatus(options: { url: string }): Promise<MigrationStatus> {
+  return withConnection(options.url, async (db) => {
     const files = await readMigrations();
-    const rows = await recorded(client);
+    const rows = await recorded(db);
     const applied = rows.filter((row) => row.finished).map((row) => row.name);
     const known = new Map(files.map((file) => [file.name, createHash("sha256").update(file.sql).digest("hex")]));
     return {
@@ -39,11 +37,9 @@ export async function migrationStatus(options: { url: string }): Promise<Migrati
       failed: rows.filter((row) => !row.finished).map((row) => row.name),
       edited: rows.filter((row) => known.has(row.name) && known.get(row.name) !== row.checksum).map((row) => row.name),
       unknown: applied.filter((name) => !known.has(name)),
-      schemaProblems: await findSchemaProblems(client),
+      schemaProblems: await findSchemaProblems(db),
     };
-  } finally {
-    await client.end().catch(() => undefined);
-  }
+  });
 }
 
 async function recorded(db: Queryable): Promise<Row[]> {

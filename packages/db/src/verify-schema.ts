@@ -1,12 +1,11 @@
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { CodedError } from "@toolctrl/foundation/errors";
-import pg from "pg";
 import { z } from "zod";
 import { findPrismaDir } from "./migration-files.ts";
-import { connectionConfig } from "./pool-config.ts";
 import { readSchemaCatalogue, type SchemaCatalogue } from "./schema-catalogue.ts";
 import type { Queryable } from "./sql.ts";
+import { withConnection } from "./with-connection.ts";
 
 const catalogueSchema = z.record(z.string(), z.string());
 
@@ -23,13 +22,7 @@ export function schemaDumpPath(): string {
  * @throws CodedError `MIGRATE.VERIFY` naming each thing that is missing or different
  */
 export async function verifySchema(options: { url: string }): Promise<void> {
-  const client = new pg.Client(connectionConfig(options.url, "toolctrl migrate"));
-  try {
-    await client.connect();
-    await assertSchema(client);
-  } finally {
-    await client.end().catch(() => undefined);
-  }
+  await withConnection(options.url, assertSchema);
 }
 
 /** {@link verifySchema} on a connection. */

@@ -1,3 +1,4 @@
+import { startMutePooler } from "@toolctrl/testkit/mute-pooler";
 import { waitFor } from "@toolctrl/testkit/wait";
 import { startPostgres } from "@toolctrl/testkit/postgres-server";
 import pg from "pg";
@@ -164,4 +165,12 @@ test("a listener wakes for the hints of any session of its database, and of no o
   await sendWakeup(db.pool);
   await waitFor(() => wakes > 1, { what: "the hint" });
   expect(wakes).toBe(2);
+});
+
+test("a listener whose server takes the login and answers nothing lets its caller go on", async () => {
+  const warnings: string[] = [];
+  const log = { info: () => undefined, warn: (_fields: object, message: string) => void warnings.push(message), error: () => undefined };
+  const listener = await listenForWakeups({ url: await startMutePooler(), onWake: () => undefined, log });
+  await listener.close();
+  expect(warnings).toEqual(["the wake-up listener lost its connection; polling goes on"]);
 });

@@ -2,6 +2,7 @@
 // transaction to the server's word that it is idle again. It answers start-ups itself and drops their options, as poolers do.
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Socket } from "node:net";
+import { POOLER_GREETING } from "@toolctrl/testkit/mute-pooler";
 import pg from "pg";
 import { onTestFinished } from "vitest";
 
@@ -51,7 +52,7 @@ async function openBackend(url: string): Promise<Backend> {
 
 async function serve(client: Socket, lend: () => Promise<Backend>, giveBack: (backend: Backend) => void): Promise<void> {
   await once(client, "data"); // the start-up, with its options
-  client.write(GREETING);
+  client.write(POOLER_GREETING);
   let backend: Backend | null = null;
   for await (const chunk of client as AsyncIterable<Buffer>) {
     if (chunk[0] === "X".charCodeAt(0)) break;
@@ -87,18 +88,3 @@ function untilIdle(client: Socket, onIdle: () => void): (chunk: Buffer) => void 
     client.write(chunk);
   };
 }
-
-function message(type: string, body: Buffer): Buffer {
-  const head = Buffer.alloc(5);
-  head.write(type);
-  head.writeInt32BE(body.length + 4, 1);
-  return Buffer.concat([head, body]);
-}
-
-/** Logged in, by a name of the pooler's own, and idle. */
-const GREETING = Buffer.concat([
-  message("R", Buffer.alloc(4)),
-  message("S", Buffer.from("client_encoding\0UTF8\0")),
-  message("K", Buffer.from([0, 0, 0x7f, 0xff, 0, 0, 0, 1])),
-  message("Z", Buffer.from("I")),
-]);

@@ -67,7 +67,12 @@ export async function migrateWithRetry(target: PostgresTarget, report: ErrorRepo
 }
 
 async function migrateQueueSchema(target: PostgresTarget, report: ErrorReporter): Promise<void> {
-  const client = new Client({ connectionString: target.url, connectionTimeoutMillis: 5000, statement_timeout: MIGRATION_TIMEOUT_MS });
+  const client = new Client({
+    connectionString: target.url,
+    connectionTimeoutMillis: 5000,
+    statement_timeout: MIGRATION_TIMEOUT_MS,
+    query_timeout: MIGRATION_TIMEOUT_MS,
+  });
   client.on("error", report);
   try {
     await client.connect();
