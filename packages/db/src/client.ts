@@ -52,7 +52,7 @@ export interface Database {
   openPool(options: { max: number; name: string; limits?: ConnectionLimits }): BoundedPool;
   /** Waits up to `graceMs` (default 5000) for running statements, then breaks their connections. */
   close(graceMs?: number): Promise<void>;
-  /** @throws `DB.POOL_TIMEOUT`, or the driver's error, when the database does not answer. */
+  /** @throws `DB.POOL_TIMEOUT`, or the driver's error, when the database does not answer; `DB.READ_ONLY` when it takes no writes. */
   ping(): Promise<void>;
 }
 

@@ -48,17 +48,33 @@ export class BoundedPool extends pg.Pool {
     return () => onWait((performance.now() - startedAt) / 1000);
   }
 
-  /** @throws CodedError `DB.POOL_TIMEOUT` when there is no answer within `ms`, however long other statements may wait. */
+  /**
+   * @throws CodedError `DB.POOL_TIMEOUT` when there is no answer within `ms`, however long other statements may wait; `DB.READ_ONLY` from a
+   * standby, or where sessions are read-only.
+   */
   async ping(ms: number): Promise<void> {
     let timer: NodeJS.Timeout | undefined;
     const late = new Promise<never>((_resolve, reject) => {
       timer = setTimeout(() => reject(this.#timeout(ms)), ms);
     });
     try {
-      await Promise.race([this.query("SELECT 1"), late]);
+      await Promise.race([this.#assertTakesWrites(), late]);
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  async #assertTakesWrites(): Promise<void> {
+    const client = await this.connect();
+    let sound = false;
+    try {
+      const { rows } = await client.query<{ readOnly: boolean }>(`SELECT current_setting('transaction_read_only')::boolean AS "readOnly"`);
+      sound = rows[0]?.readOnly === false;
+    } finally {
+      // A session keeps the default that it began with: one that may not write is given up, or it would outlive the reason.
+      client.release(!sound);
+    }
+    if (!sound) throw new CodedError("DB.READ_ONLY", "expected a database that takes writes, got one whose sessions are read-only");
   }
 
   /** Ends the pool: waits `graceMs` for running statements, then breaks their connections. Safe to call twice. */

@@ -148,6 +148,20 @@ test("Prisma and ping meet the same bound when one transaction holds the only co
   await db.ping();
 });
 
+test("ping fails, with the reason, where sessions are read-only, and not for longer than that lasts", async () => {
+  const { url, name } = await createTestDatabase();
+  const admin = new pg.Client({ connectionString: url });
+  await admin.connect();
+  onTestFinished(() => admin.end());
+  await admin.query(`ALTER DATABASE "${name}" SET default_transaction_read_only = on`);
+  const db = await createDatabase({ url, poolMax: 2, app: "test", wakeup: false });
+  onTestFinished(() => db.close(0));
+  expect(await rejection(db.ping())).toMatchObject({ code: "DB.READ_ONLY", message: expect.stringContaining("takes writes") });
+  await admin.query(`ALTER DATABASE "${name}" RESET default_transaction_read_only`);
+  await waitFor(() => db.ping().then(() => true), { what: "a session that may write" });
+  await db.prisma.idempotencyKey.create({ data: { key: "k", value: "v", expiresAt: new Date(0) } });
+});
+
 test.each([
   ["Europe/Moscow", "SQL, DMY"],
   ["America/New_York", "Postgres, MDY"],

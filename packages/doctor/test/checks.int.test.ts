@@ -127,6 +127,14 @@ describe("of the connections", () => {
     });
   });
 
+  test("a database that answers and takes no writes is a failure", async () => {
+    const { url, pool } = await openDatabase();
+    await pool.query(`ALTER DATABASE "${new URL(url).pathname.slice(1)}" SET default_transaction_read_only = on`);
+    expect(complaintsOf(await examine({ url, pool: openPool(url), backend: await goodBackend() }))).toEqual({
+      "database fail": containing(/takes writes, got one whose sessions are read-only/),
+    });
+  });
+
   test("a database that is away is a failure, what it would have told is unknown, and the rest is answered", async () => {
     const url = "postgres://nobody:secret@127.0.0.1:1/x";
     const results = await examine({ url, pool: openPool(url), backend: await goodBackend() });

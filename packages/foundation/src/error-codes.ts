@@ -64,6 +64,10 @@ export const ERROR_CODES = {
     retry: false,
     fix: "Await in the transaction whatever its function begins; of a Promise.all every branch, also when one fails.",
   },
+  "DB.READ_ONLY": {
+    retry: true,
+    fix: "Point DATABASE_URL at the primary, or find who set default_transaction_read_only: hosts do when the disk is full.",
+  },
   "DB.TRANSACTION_ABORTED": {
     retry: false,
     fix: "Let errors of statements leave the transaction, or avoid them with INSERT ... ON CONFLICT; nothing of it was saved.",
