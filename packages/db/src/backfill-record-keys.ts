@@ -1,8 +1,10 @@
 import { CodedError } from "@toolctrl/foundation/errors";
 import type { QueryResultRow } from "pg";
 import { uuidv7 } from "uuidv7";
+import { VALIDATED_LATER } from "./mending-sql.ts";
 import { recordKeyReady } from "./record-key-ready.ts";
 import type { Queryable } from "./sql.ts";
+import { findSchemaProblems, schemaDiffers } from "./verify-schema.ts";
 
 export interface BackfillOptions {
   /** For the audit row. */
@@ -42,11 +44,12 @@ const LOCK_TIMEOUT = "55P03";
  * Locks taken: rows of a batch (FOR UPDATE SKIP LOCKED), for the length of the statement. Index: the primary key. A crash costs the
  * batch that ran.
  *
- * @throws CodedError `DB.ROW_LOCKED` when a row, or the table, stays locked for longer than the session's `lock_timeout`
+ * @throws CodedError `MIGRATE.VERIFY` without the constraint: what is written meanwhile would lack its key; `DB.ROW_LOCKED` when a row, or the table, stays locked for longer than the session's `lock_timeout`
  */
 export async function backfillRecordKeys(db: Queryable, options: BackfillOptions): Promise<BackfillReport> {
-  const { column, validated } = await recordKeyReady(db);
+  const { column, constraint, validated } = await recordKeyReady(db);
   if (!column || validated) return { column, keyed: 0, validated, interrupted: false, actionId: null };
+  if (!constraint) throw schemaDiffers((await findSchemaProblems(db)).filter(({ name }) => VALIDATED_LATER.has(name)));
   const actionId = await openAction(db, options);
   const work: Work = { db, actionId, keyed: 0, options };
   const done = (await keyPages(work)) && (await keyLeftOvers(work));

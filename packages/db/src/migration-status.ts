@@ -2,7 +2,7 @@ import { createHash } from "node:crypto";
 import type pg from "pg";
 import { readMigrations } from "./migration-files.ts";
 import type { Queryable } from "./sql.ts";
-import { findSchemaProblems } from "./verify-schema.ts";
+import { findSchemaProblems, withMend } from "./verify-schema.ts";
 import { withConnection } from "./with-connection.ts";
 
 export interface MigrationStatus {
@@ -14,7 +14,7 @@ export interface MigrationStatus {
   readonly edited: string[];
   /** Applied, and unknown to this version of the package. */
   readonly unknown: string[];
-  /** What of the tables is missing or different, a sentence each; empty when all is well. */
+  /** What of the tables is missing or different, a sentence each, with the SQL that mends it where there is one; empty when all is well. */
   readonly schemaProblems: string[];
 }
 
@@ -37,7 +37,7 @@ export function migrationStatus(options: { url: string }): Promise<MigrationStat
       failed: rows.filter((row) => !row.finished).map((row) => row.name),
       edited: rows.filter((row) => known.has(row.name) && known.get(row.name) !== row.checksum).map((row) => row.name),
       unknown: applied.filter((name) => !known.has(name)),
-      schemaProblems: await findSchemaProblems(db),
+      schemaProblems: (await findSchemaProblems(db)).map(withMend),
     };
   });
 }

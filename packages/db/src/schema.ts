@@ -1,1 +1,1 @@
-export { assertSchema, findSchemaProblems } from "./verify-schema.ts";
+export { assertSchema, findSchemaProblems, type SchemaProblem } from "./verify-schema.ts";

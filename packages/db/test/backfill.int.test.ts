@@ -26,7 +26,7 @@ async function oldEvents(): Promise<{ url: string; db: Database }> {
 test("a new installation has nothing to backfill, and a database without the column is left as it is", async () => {
   const fresh = await openDatabase();
   const nothing = { keyed: 0, interrupted: false, actionId: null };
-  expect(await recordKeyReady(fresh.pool)).toEqual({ column: true, validated: true, indexes: true });
+  expect(await recordKeyReady(fresh.pool)).toEqual({ column: true, constraint: true, validated: true, indexes: true });
   expect(await backfillRecordKeys(fresh.pool, { actor: "ann" })).toEqual({ column: true, validated: true, ...nothing });
   const legacy = await openAt(await createLegacyDatabase());
   expect(await backfillRecordKeys(legacy.pool, { actor: "ann" })).toEqual({ column: false, validated: false, ...nothing });
@@ -35,7 +35,7 @@ test("a new installation has nothing to backfill, and a database without the col
 
 test("every old event gets its key in batches, nothing else of it changes, and the constraint is validated", async () => {
   const { url, db } = await oldEvents();
-  expect(await recordKeyReady(db.pool)).toEqual({ column: true, validated: false, indexes: true });
+  expect(await recordKeyReady(db.pool)).toEqual({ column: true, constraint: true, validated: false, indexes: true });
   expect(await countRecordKeys(db.pool)).toEqual({ events: 300, missing: 300, withoutRecord: 100 });
   const batches: number[] = [];
   const report = await backfillRecordKeys(db.pool, {
@@ -46,7 +46,7 @@ test("every old event gets its key in batches, nothing else of it changes, and t
   });
   expect(report).toMatchObject({ column: true, keyed: 300, validated: true, interrupted: false });
   expect(batches).toEqual([70, 140, 210, 280, 299, 300]);
-  expect(await recordKeyReady(db.pool)).toEqual({ column: true, validated: true, indexes: true });
+  expect(await recordKeyReady(db.pool)).toEqual({ column: true, constraint: true, validated: true, indexes: true });
   const [sums] = await rowsOf(
     db,
     `SELECT count(*) FILTER (WHERE "recordKey" = "id"::text)::int AS "own", count(*) FILTER (WHERE "recordKey" = 'Lead/' || ("payload" ->> 'recordId'))::int AS "lead",
@@ -119,4 +119,14 @@ test("two backfills at once key each event once and both end with a validated co
   const reports = await Promise.all(["ann", "bob"].map((actor) => backfillRecordKeys(db.pool, { actor, batchSize: 20 })));
   expect(reports.map((report) => report.validated)).toEqual([true, true]);
   expect(reports.reduce((sum, report) => sum + report.keyed, 0)).toBe(300);
+});
+
+test("without its constraint nothing is backfilled, and the error says how to restore it", async () => {
+  const db = await openDatabase();
+  await db.pool.query(`ALTER TABLE "OutboxEvent" DROP CONSTRAINT "OutboxEvent_recordKey_check"`);
+  expect(await recordKeyReady(db.pool)).toMatchObject({ constraint: false, validated: false });
+  expect(await rejection(backfillRecordKeys(db.pool, { actor: "me" }))).toMatchObject({
+    code: "MIGRATE.VERIFY",
+    message: expect.stringContaining(`ADD CONSTRAINT "OutboxEvent_recordKey_check" CHECK (("recordKey" IS NOT NULL)) NOT VALID;`),
+  });
 });

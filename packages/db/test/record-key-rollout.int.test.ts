@@ -40,7 +40,7 @@ async function statementsOf(db: Database, event: OutboxEventInput): Promise<stri
 
 test("on a database without the column publishing goes on with the columns it has, alone and in a list", async () => {
   const db = await openAt(await createLegacyDatabase());
-  expect(await recordKeyReady(db.pool)).toEqual({ column: false, validated: false, indexes: false });
+  expect(await recordKeyReady(db.pool)).toEqual({ column: false, constraint: false, validated: false, indexes: false });
   await db.prisma.$transaction(async (tx) => {
     await publishOutboxEvent(tx, about("1"));
     await publishOutboxEvent(tx, { ...about("1"), correlationId: "c" });
@@ -128,7 +128,7 @@ test("publishers of both versions and a drainer go on through migration and back
 
   expect(report).toMatchObject({ column: true, validated: true, interrupted: false });
   expect(report.keyed).toBeGreaterThan(2_000);
-  expect(await recordKeyReady(admin.pool)).toEqual({ column: true, validated: true, indexes: true });
+  expect(await recordKeyReady(admin.pool)).toEqual({ column: true, constraint: true, validated: true, indexes: true });
   const [sums] = await rowsOf(admin, ALL_KEYED);
   expect(sums).toEqual({ events: 2_500 + counts.old + counts.new, derived: 2_500 + counts.old + counts.new, given: 0, missing: 0 });
   await verifySchema({ url });

@@ -70,6 +70,14 @@ describe("of the tables", () => {
     });
   });
 
+  test("a constraint of record keys that is gone is a failure, as events may lack their key", async () => {
+    const database = await openDatabase();
+    await database.pool.query(`ALTER TABLE "OutboxEvent" DROP CONSTRAINT "OutboxEvent_recordKey_check"`);
+    expect(complaintsOf(await examine({ ...database, backend: await goodBackend() }))).toEqual({
+      "record keys fail": containing(/got no constraint/),
+    });
+  });
+
   test("a transaction that is open for too long is named with its session", async () => {
     const database = await openDatabase();
     const client = await openPool(database.url).connect();

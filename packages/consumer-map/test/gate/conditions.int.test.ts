@@ -49,12 +49,27 @@ test.each<[string, string, Record<string, unknown>]>([
   [
     "an index of lines gone",
     `DROP INDEX "OutboxEvent_in_flight_key"`,
-    { "record keys red": naming(/indexes of record lines/, /db migrate/) },
+    { "record keys red": naming(/indexes of record lines/, /db migrate.+: CREATE UNIQUE INDEX CONCURRENTLY "OutboxEvent_in_flight_key"/) },
   ],
   [
     "an index of lines invalid",
     `UPDATE pg_index SET indisvalid = false WHERE indexrelid = '"OutboxEvent_line_idx"'::regclass`,
-    { "record keys red": naming(/indexes of record lines/, /db migrate/) },
+    { "record keys red": naming(/indexes of record lines/, /db migrate.+: REINDEX INDEX CONCURRENTLY "OutboxEvent_line_idx";$/) },
+  ],
+  [
+    "the constraint of record keys gone",
+    `ALTER TABLE "OutboxEvent" DROP CONSTRAINT "OutboxEvent_recordKey_check"`,
+    {
+      "record keys red": naming(
+        /got no constraint/,
+        /ADD CONSTRAINT "OutboxEvent_recordKey_check".+ NOT VALID; Then run .+backfill-record-key/,
+      ),
+    },
+  ],
+  [
+    "an index gone",
+    `DROP INDEX "OutboxEvent_due_idx"`,
+    { "schema red": naming(/due_idx is missing/, /db migrate.+: CREATE INDEX CONCURRENTLY "OutboxEvent_due_idx"/) },
   ],
   [
     "a column of another type",

@@ -10,8 +10,8 @@ export function createRecordKeysCheck(db: Queryable): Check {
   return {
     name: condition.name,
     async look() {
-      const { column, indexes } = await recordKeyReady(db);
-      return ofCondition(condition, { holds: "every event has its key", red: column && indexes ? "warn" : "fail" }).look();
+      const { column, constraint, indexes } = await recordKeyReady(db);
+      return ofCondition(condition, { holds: "every event has its key", red: column && constraint && indexes ? "warn" : "fail" }).look();
     },
   };
 }
