@@ -126,6 +126,27 @@ describe("of the connections", () => {
     });
   });
 
+  test.each(["DATABASE_URL", "DATABASE_DIRECT_URL"])(
+    "a pooler in statement mode is a failure of %s, as it takes no transaction",
+    async (name) => {
+      const { url, pool } = await openDatabase();
+      const pooled = await startTransactionPooler(url, { statementMode: true });
+      const urls = name === "DATABASE_URL" ? { url: pooled, directUrl: url } : { url, directUrl: pooled };
+      expect(complaintsOf(await examine({ ...urls, pool, backend: await goodBackend() }))).toMatchObject({
+        "pooler mode fail": containing(new RegExp(`expected ${name} to take transactions, got a pooler in statement mode`)),
+      });
+    },
+  );
+
+  test("a direct URL that leads to another database is a failure, and one past the pooler of the same database is none", async () => {
+    const [{ url, pool }, clone, backend] = [await openDatabase(), await openDatabase(), await goodBackend()];
+    expect(complaintsOf(await examine({ url, directUrl: clone.url, pool, backend }))).toEqual({
+      "pooler mode fail": containing(/to lead to one database, got two/),
+    });
+    const pooled = await startTransactionPooler(url);
+    expect(complaintsOf(await examine({ url: pooled, directUrl: url, pool: openPool(pooled), backend }))).toEqual({});
+  });
+
   test("a clock that is wrong is named against both servers", async () => {
     const [database, backend] = [await openDatabase(), await goodBackend()];
     vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 90_000 });

@@ -2,7 +2,7 @@
 // transaction to the server's word that it is idle again. It answers start-ups itself and drops their options, as poolers do.
 import { once } from "node:events";
 import { createServer, type AddressInfo, type Socket } from "node:net";
-import { POOLER_GREETING } from "@toolctrl/testkit/mute-pooler";
+import { POOLER_GREETING, wireMessage } from "@toolctrl/testkit/mute-pooler";
 import pg from "pg";
 import { onTestFinished } from "vitest";
 
@@ -11,8 +11,8 @@ interface Backend {
   readonly stream: Socket;
 }
 
-/** The URL of a pooler in front of a database, for as long as the test lasts. */
-export async function startTransactionPooler(url: string): Promise<string> {
+/** The URL of a pooler in front of a database, for as long as the test lasts; in statement mode it ends a connection that begins a transaction. */
+export async function startTransactionPooler(url: string, { statementMode = false }: { statementMode?: boolean } = {}): Promise<string> {
   const free: Backend[] = [];
   const opened: Backend[] = [];
   const clients = new Set<Socket>();
@@ -25,7 +25,7 @@ export async function startTransactionPooler(url: string): Promise<string> {
     clients.add(client);
     client.on("error", () => undefined);
     // A client that hangs up, at the end of a test for example, ends its iteration with an error.
-    serve(client, lend, (backend) => free.push(backend)).catch(() => client.destroy());
+    serve(client, statementMode, lend, (backend) => free.push(backend)).catch(() => client.destroy());
   });
   server.listen(0, "127.0.0.1");
   await once(server, "listening");
@@ -50,12 +50,21 @@ async function openBackend(url: string): Promise<Backend> {
   return { client, stream };
 }
 
-async function serve(client: Socket, lend: () => Promise<Backend>, giveBack: (backend: Backend) => void): Promise<void> {
+async function serve(
+  client: Socket,
+  statementMode: boolean,
+  lend: () => Promise<Backend>,
+  giveBack: (backend: Backend) => void,
+): Promise<void> {
   await once(client, "data"); // the start-up, with its options
   client.write(POOLER_GREETING);
   let backend: Backend | null = null;
   for await (const chunk of client as AsyncIterable<Buffer>) {
     if (chunk[0] === "X".charCodeAt(0)) break;
+    if (statementMode && /^Q.{4}BEGIN/s.test(chunk.toString("latin1"))) {
+      client.write(NO_TRANSACTIONS);
+      break;
+    }
     if (backend === null) {
       const lent = await lend();
       backend = lent;
@@ -88,3 +97,6 @@ function untilIdle(client: Socket, onIdle: () => void): (chunk: Buffer) => void 
     client.write(chunk);
   };
 }
+
+/** What PgBouncer says. */
+const NO_TRANSACTIONS = wireMessage("E", Buffer.from("SFATAL\0C08P01\0Mtransaction blocks not allowed in statement pooling mode\0\0"));

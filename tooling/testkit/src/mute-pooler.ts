@@ -2,7 +2,8 @@ import { once } from "node:events";
 import { createServer, type AddressInfo, type Socket } from "node:net";
 import { track } from "./tracked.ts";
 
-function message(type: string, body: Buffer): Buffer {
+/** A message of PostgreSQL's protocol. */
+export function wireMessage(type: string, body: Buffer): Buffer {
   const head = Buffer.alloc(5);
   head.write(type);
   head.writeInt32BE(body.length + 4, 1);
@@ -11,10 +12,10 @@ function message(type: string, body: Buffer): Buffer {
 
 /** How a pooler of PostgreSQL answers a start-up by itself: logged in, by a process id of its own, and idle. */
 export const POOLER_GREETING = Buffer.concat([
-  message("R", Buffer.alloc(4)),
-  message("S", Buffer.from("client_encoding\0UTF8\0")),
-  message("K", Buffer.from([0, 0, 0x7f, 0xff, 0, 0, 0, 1])),
-  message("Z", Buffer.from("I")),
+  wireMessage("R", Buffer.alloc(4)),
+  wireMessage("S", Buffer.from("client_encoding\0UTF8\0")),
+  wireMessage("K", Buffer.from([0, 0, 0x7f, 0xff, 0, 0, 0, 1])),
+  wireMessage("Z", Buffer.from("I")),
 ]);
 
 /**
