@@ -45,7 +45,10 @@ test("of three replicas one is killed midway: nothing of its migration stays, ea
 
   // The next one in the line stops at the same place, as the killed one left nothing of the migration.
   const next = await midway(others);
-  next.kill("SIGCONT");
+  // It says so before it stops itself: told to go on in between, it would not hear it.
+  await waitFor(() => (next.kill("SIGCONT"), next.lines().some((line) => /^(?:healthy|failed)/.test(line))), {
+    what: "the next one to go on",
+  });
   const ends = await Promise.all(others.map((other) => other.waitForExit()));
   expect(ends.map((end) => end.code)).toEqual([0, 0]);
   expect(others.map((other) => other.stdout()).toSorted()).toEqual(["healthy 0\n", "midway\nhealthy 1\n"]);
