@@ -142,6 +142,34 @@ test("550 is permanent after one try; 451 is tried again with backoff until the 
   expect(smtp.mails).toHaveLength(0);
 });
 
+test("a sender refused for now is tried again, and one refused for good is refused with the server's own word, though RCPT was sent ahead", async () => {
+  const { harness, smtp } = await startMail({ attempts: 8 });
+  smtp.setBehaviour({ kind: "reject-sender", code: 452 });
+  const deferred = await harness.publish("mail.message.send", { ...MAIL, to: ["ann@example.test", "bob@example.test"] });
+  await waitFor(async () => (await harness.intents(deferred))[0]?.lastErrorCode === "MAIL.DEFERRED");
+  expect(await harness.recipients(deferred)).toEqual({ "ann@example.test": "pending", "bob@example.test": "pending" });
+  smtp.setBehaviour({ kind: "accept" });
+  await harness.untilReceipt(deferred, "email-send");
+  expect(smtp.mails.map(({ to }) => to)).toEqual([["ann@example.test", "bob@example.test"]]);
+
+  smtp.setBehaviour({ kind: "reject-sender", code: 552 });
+  const refused = await harness.publish("mail.message.send", MAIL);
+  const receipt = await harness.untilReceipt(refused, "email-send", "dead");
+  expect(receipt.detail).toContain("(552 ");
+  expect(await harness.intents(refused)).toMatchObject([{ state: "failed", attempts: 1, lastErrorCode: "MAIL.REJECTED" }]);
+});
+
+test("a recipient who is answered with no reply of SMTP's is not accepted with the others, but tried again", async () => {
+  const { harness, smtp } = await startMail({ attempts: 8 });
+  smtp.setBehaviour({ kind: "reject", codes: { "odd@example.test": 333 } });
+  const id = await harness.publish("mail.message.send", { ...MAIL, to: ["ann@example.test", "odd@example.test"] });
+  await waitFor(async () => (await harness.intents(id))[0]?.lastErrorCode === "MAIL.DEFERRED");
+  expect(await harness.recipients(id)).toEqual({ "ann@example.test": "accepted", "odd@example.test": "pending" });
+  smtp.setBehaviour({ kind: "accept" });
+  await harness.untilReceipt(id, "email-send");
+  expect(smtp.mails.map(({ to }) => to)).toEqual([["ann@example.test"], ["odd@example.test"]]);
+});
+
 test.each(["hang", "drop"] as const)(
   "the reply after DATA never comes (%s): the outcome is recorded as unknown and the repeat carries the same Message-ID",
   async (connection) => {

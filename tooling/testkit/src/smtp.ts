@@ -11,6 +11,8 @@ import { waitFor } from "./wait.ts";
 /** How the peer treats what comes next. */
 export type SmtpBehaviour =
   | { kind: "accept" }
+  /** Refuses the sender with this code. Like most servers it takes commands ahead, and answers those behind it 503. */
+  | { kind: "reject-sender"; code: number }
   /** Refuses recipients by address (`"*"`: all others) with this code, e.g. `{ "gone@example.com": 550 }`. */
   | { kind: "reject"; codes: Record<string, number> }
   /** Refuses the message with this code after it has come in whole; it is not kept. */
@@ -132,6 +134,10 @@ function handlersFor(state: PeerState): SMTPServerOptions {
       callback();
     },
     onClose: () => void (state.connections -= 1),
+    onMailFrom(_address, _session, callback: Callback) {
+      const { behaviour } = state;
+      return behaviour.kind === "reject-sender" ? callback(refusal(behaviour.code)) : callback();
+    },
     onRcptTo(address, session, callback: Callback) {
       const { behaviour } = state;
       if (behaviour.kind === "drop" && behaviour.at === "rcpt") return drop(session);

@@ -77,7 +77,7 @@ function endOf(email: StoredEmail, recipients: readonly RecipientOutcome[], outc
     const codes = [...new Set(outcome.deferred.map(({ code }) => code))];
     const error = new CodedError(
       "MAIL.DEFERRED",
-      `expected the mail server to accept every recipient, got ${codes.join(", ")} for ${outcome.deferred.length}`,
+      `expected the mail server to accept every recipient, got ${codes.map((code) => code ?? "no SMTP reply").join(", ")} for ${outcome.deferred.length}`,
       {
         facts: { codes, recipients: outcome.deferred.length },
       },

@@ -1,15 +1,19 @@
 import type { SMTPConnectionEnvelope } from "nodemailer/lib/smtp-connection";
 
-/** What the server said about one recipient. `code` is the three-digit reply. */
-export interface RecipientReply {
-  readonly recipient: string;
-  readonly code: number;
+/** What the server said: `code` is the three-digit reply, null where it was none that SMTP knows there. */
+interface Reply {
+  readonly code: number | null;
   readonly reply: string;
+}
+
+/** What the server said about one recipient. */
+export interface RecipientReply extends Reply {
+  readonly recipient: string;
 }
 
 /**
  * How one try ended.
- * - `answered`: every recipient has the server's word: accepted, rejected for good (5xx) or deferred (4xx).
+ * - `answered`: every recipient has the server's word: accepted, rejected for good (5xx) or deferred (4xx, and what is no word at all).
  * - `unsent`: the message was not handed over; nobody got it.
  * - `unknown`: the whole message was handed over, the answer never came; `recipients` may have it.
  */
@@ -35,61 +39,50 @@ export type Transmission =
 
 /** Turns the end of a transmission into each recipient's outcome. */
 export function toOutcome(transmission: Transmission, recipients: readonly string[]): SmtpOutcome {
-  const { refused, others } = splitRecipients(transmission.envelope, recipients);
-  if (transmission.kind === "answered")
-    return answered(
-      refused,
-      others.map((recipient) => replyOf(recipient, transmission.response)),
-    );
-  const { error, bodyEnded } = transmission;
-  const reply = replyOfError(error);
-  // A reply to MAIL FROM, to the last RCPT, or to DATA: it stands for all who had none of their own.
-  if (reply !== null)
-    return answered(
-      refused,
-      others.map((recipient) => ({ ...reply, recipient })),
-    );
-  if (!bodyEnded) return { kind: "unsent", error };
-  const { rejected, deferred } = sort(refused);
-  return { kind: "unknown", error, recipients: others, rejected, deferred };
-}
-
-function answered(refused: RecipientReply[], others: RecipientReply[]): SmtpOutcome {
-  const { accepted, rejected, deferred } = sort([...refused, ...others]);
-  return { kind: "answered", accepted, rejected, deferred };
-}
-
-function sort(replies: readonly RecipientReply[]): { accepted: RecipientReply[]; rejected: RecipientReply[]; deferred: RecipientReply[] } {
-  return {
-    accepted: replies.filter(({ code }) => code < 400),
-    rejected: replies.filter(({ code }) => code >= 500),
-    deferred: replies.filter(({ code }) => code >= 400 && code < 500),
-  };
-}
-
-/** Who was refused at RCPT with a reply of their own, and everybody else. */
-function splitRecipients(
-  envelope: Partial<SMTPConnectionEnvelope>,
-  recipients: readonly string[],
-): { refused: RecipientReply[]; others: string[] } {
-  const refused: RecipientReply[] = [];
-  for (const error of envelope.rejectedErrors ?? []) {
-    const recipient = "recipient" in error && typeof error.recipient === "string" ? error.recipient : "";
-    const reply = replyOfError(error);
-    if (recipients.includes(recipient) && reply !== null) refused.push({ ...reply, recipient });
+  const { envelope } = transmission;
+  const taken = recipients.filter((recipient) => envelope.accepted?.includes(recipient));
+  const others = recipients.filter((recipient) => !taken.includes(recipient));
+  if (transmission.kind === "answered") {
+    const accepted = taken.map((recipient) => acceptanceOf(recipient, transmission.response));
+    return { kind: "answered", accepted, ...sort(repliesTo(others, envelope)) };
   }
-  const names = new Set(refused.map(({ recipient }) => recipient));
-  return { refused, others: recipients.filter((recipient) => !names.has(recipient)) };
+  const { error, bodyEnded } = transmission;
+  const refusal = refusalIn(error);
+  if (refusal !== null) {
+    // To a server that takes commands ahead, RCPT and DATA have left before the sender is refused. It answers them that MAIL is missing,
+    // for good even where the refusal is not: what it said to MAIL stands for everybody.
+    const told = "command" in error && error.command === "MAIL FROM" ? {} : envelope;
+    return { kind: "answered", accepted: [], ...sort(repliesTo(recipients, told, refusal)) };
+  }
+  if (!bodyEnded) return { kind: "unsent", error };
+  return { kind: "unknown", error, recipients: taken, ...sort(repliesTo(others, envelope)) };
+}
+
+function sort(replies: readonly RecipientReply[]): { rejected: RecipientReply[]; deferred: RecipientReply[] } {
+  const rejected = replies.filter(({ code }) => code !== null && code >= 500);
+  return { rejected, deferred: replies.filter((reply) => !rejected.includes(reply)) };
+}
+
+/** What each was told at RCPT; `otherwise` to those who were accepted there, or told nothing. */
+function repliesTo(
+  recipients: readonly string[],
+  { rejectedErrors = [] }: Partial<SMTPConnectionEnvelope>,
+  otherwise: Reply = { code: null, reply: "" },
+): RecipientReply[] {
+  return recipients.map((recipient) => {
+    const own = rejectedErrors.find((error) => "recipient" in error && error.recipient === recipient);
+    return { recipient, ...(own === undefined ? otherwise : (refusalIn(own) ?? { code: null, reply: own.message })) };
+  });
 }
 
 /** The server's refusal in an error of the library; null when the error is a lost connection, a time-out or our own. */
-function replyOfError(error: Error): { code: number; reply: string } | null {
+function refusalIn(error: Error): { code: number; reply: string } | null {
   if (!("responseCode" in error) || typeof error.responseCode !== "number") return null;
   if (error.responseCode < 400 || error.responseCode > 599) return null;
   return { code: error.responseCode, reply: "response" in error && typeof error.response === "string" ? error.response : error.message };
 }
 
-function replyOf(recipient: string, response: string): RecipientReply {
+function acceptanceOf(recipient: string, response: string): RecipientReply {
   // Some servers answer 2xx with odd texts; that the library took it as accepted is what counts.
   const code = Number(/^2\d\d/.exec(response)?.[0] ?? 250);
   return { recipient, code, reply: response };
