@@ -1,4 +1,5 @@
 import { outboxTransactionOf, publishOutboxEvent } from "@toolctrl/db/outbox";
+import { recordDead } from "@toolctrl/db/receipts";
 import { type PluginHook, type PluginTransaction, disablePluginSubscription, listPluginSubscriptions } from "@toolctrl/domain/plugins";
 import { rowCreate } from "@toolctrl/domain/rows";
 import { verifyWebhook } from "@toolctrl/domain/webhook-endpoints";
@@ -186,6 +187,33 @@ test("functions that are not there, refuse for good, or fail at every try are de
   const intents = await rig.intents(id);
   expect(Object.fromEntries(intents.map((intent) => [names[intent.target], [intent.lastErrorCode, intent.attempts]]))).toEqual(dead);
   expect(intents.every(({ state }) => state === "failed")).toBe(true);
+});
+
+test("a dead hook is called again once for each requeue, and not by the same job that comes again before its death is written", async () => {
+  const rig = await openPlugins();
+  const target = await rig.subscribe("broken");
+  rig.start({}, { only: "plugin-fanout" });
+  const id = await rig.publish();
+  await rig.untilReceipt(id, "plugin-fanout");
+  let calls = 0;
+  const invoker = rig.invoker({
+    broken: async () => {
+      calls += 1;
+      throw new CodedError("ROW.NOT_FOUND", "expected the lead to be there");
+    },
+  });
+  const deliver = async (generation: number): Promise<void> => {
+    const delivery = rig.deliveryOf(id, target);
+    expect(await invoker.handle({ ...delivery, envelope: { ...delivery.envelope, generation } })).toMatchObject({ kind: "cancel" });
+  };
+  for (const generation of [0, 1, 2]) {
+    await deliver(generation);
+    await deliver(generation);
+    const receipt = { eventId: id, tenantId: rig.tenantId, consumer: `plugin-invoke/${target}`, effectEpoch: 0 };
+    await recordDead(rig.database.pool, { ...receipt, generation, error: "dead" });
+    await deliver(generation);
+    expect(calls).toBe(generation + 1);
+  }
 });
 
 test("a subscribed URL is called once, signed over the bytes received, under an id of its own subscription", async () => {

@@ -1,7 +1,7 @@
 import type { Delivery, NamedConsumer } from "@toolctrl/consumer/define";
-import { concludeIntents, isFailure, isOpen, type CallDeps } from "@toolctrl/consumer/external-call";
+import { concludeIntents, isOpen, reopenFailures, type CallDeps } from "@toolctrl/consumer/external-call";
 import { lockSnooze } from "@toolctrl/consumer/lock-snooze";
-import { listIntents, reopenIntent, type Intent } from "@toolctrl/consumer/intents";
+import { listIntents, type Intent } from "@toolctrl/consumer/intents";
 import { transaction } from "@toolctrl/db/client";
 import type { JobOutcome } from "@toolctrl/queue/port";
 import type { MarketingProvider } from "./marketing/contact-request.ts";
@@ -42,24 +42,13 @@ async function syncContact(delivery: Delivery, deps: MarketingSyncDeps): Promise
   const intent = await transaction(deps.pool, (tx) => keepContact(tx, delivery, { tells: provider !== null }));
   if (provider === null) return { kind: "done", result: { provider: "none" } };
   if (intent === null) return { kind: "done", result: { provider: "nothing to tell" } };
-  const due = isFailure(intent, MARKETING_TERMS.codes) ? await reopen(delivery, intent, deps) : intent;
+  const [reopened] = (await reopenFailures(delivery, [intent], MARKETING_TERMS, deps)) ? await intentsOf(delivery, deps) : [];
+  const due = reopened ?? intent;
   if (isOpen(due) && due.waitMs <= 0) await tellProvider(delivery, due, provider, deps);
   const intents = await intentsOf(delivery, deps);
   const outcome = concludeIntents(intents, MARKETING_TERMS, deps);
   if (outcome.kind !== "done") return outcome;
   return { kind: "done", result: { provider: intents.some(({ attempts }) => attempts > 0) ? "told" : "nothing to tell" } };
-}
-
-/** Only a requeue finds a call that has failed for good: its job was dead. */
-async function reopen(delivery: Delivery, intent: Intent, deps: MarketingSyncDeps): Promise<Intent> {
-  await reopenIntent(deps.pool, intent.id);
-  const { target: contactId, attempts, unknowns } = intent;
-  deps.log.info(
-    { eventId: delivery.eventId, contactId, attempts, unknowns },
-    "a dead marketing event was requeued; the provider is told again",
-  );
-  const [open] = await intentsOf(delivery, deps);
-  return open ?? intent;
 }
 
 function intentsOf({ eventId, tenantId, effectEpoch }: Delivery, deps: MarketingSyncDeps): Promise<Intent[]> {

@@ -1,6 +1,6 @@
 import type { Delivery, NamedConsumer } from "@toolctrl/consumer/define";
-import { concludeIntents, isFailure, isOpen, runBounded, type CallDeps } from "@toolctrl/consumer/external-call";
-import { externalIdOf, insertIntents, listIntents, reopenIntent, type Intent } from "@toolctrl/consumer/intents";
+import { concludeIntents, isOpen, reopenFailures, runBounded, type CallDeps } from "@toolctrl/consumer/external-call";
+import { externalIdOf, insertIntents, listIntents, type Intent } from "@toolctrl/consumer/intents";
 import { findSubscribedEndpoints, webhookBody } from "@toolctrl/domain/webhook-endpoints";
 import { CodedError } from "@toolctrl/foundation/errors";
 import { webhookMessageSchema } from "@toolctrl/foundation/events";
@@ -37,7 +37,7 @@ export function createWebhookDeliver(deps: WebhookDeliverDeps): NamedConsumer<ty
 
 /**
  * The event's intents, one per endpoint. The endpoints are those subscribed when the event is first delivered; on a requeue after its
- * death (no other delivery finds all settled and some failed), those that failed start anew.
+ * death those that failed start anew.
  */
 async function fanOut(delivery: Delivery, deps: WebhookDeliverDeps): Promise<Intent[]> {
   const key = keyOf(delivery);
@@ -45,22 +45,10 @@ async function fanOut(delivery: Delivery, deps: WebhookDeliverDeps): Promise<Int
   if (intents.length === 0) {
     const targets = await findSubscribedEndpoints(deps.pool, { tenantId: delivery.tenantId, type: delivery.type });
     await insertIntents(deps.pool, key, targets, externalIdOf(delivery));
-    return listIntents(deps.pool, key);
-  }
-  if (intents.some(isOpen) || !intents.some(failed)) return intents;
-  for (const intent of intents.filter(failed)) {
-    await reopenIntent(deps.pool, intent.id);
-    const { target, attempts, unknowns } = intent;
-    deps.log.info(
-      { eventId: delivery.eventId, endpointId: target, attempts, unknowns },
-      "a dead webhook was requeued; the endpoint is tried again",
-    );
+  } else if (!(await reopenFailures(delivery, intents, WEBHOOK_TERMS, deps))) {
+    return intents;
   }
   return listIntents(deps.pool, key);
-}
-
-function failed(intent: Intent): boolean {
-  return isFailure(intent, WEBHOOK_TERMS.codes);
 }
 
 function keyOf({ eventId, tenantId, effectEpoch }: Delivery) {

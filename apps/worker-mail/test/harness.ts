@@ -214,6 +214,21 @@ export async function createHarness(
   };
 }
 
+/** The process ends each time between what the consumer has settled and the receipt of its job's death: the same job comes again once. */
+export function losingItsDeaths(consumer: Consumer): Consumer {
+  const lost = new Set<number>();
+  return {
+    ...consumer,
+    async handle(delivery) {
+      const { generation } = delivery.envelope;
+      const outcome = await consumer.handle(delivery);
+      if (outcome.kind !== "cancel" || lost.has(generation)) return outcome;
+      lost.add(generation);
+      throw new Error("the process ended");
+    },
+  };
+}
+
 async function readJob(namespace: { url: string; prefix: string }, queue: string, id: string): Promise<{ name: string; data: unknown }> {
   const redis = new Redis(namespace.url);
   try {

@@ -3,7 +3,7 @@ import { jobIdOf, jobIdFor } from "@toolctrl/queue/job-id";
 import { startSmtpPeer } from "@toolctrl/testkit/smtp";
 import { waitFor } from "@toolctrl/testkit/wait";
 import { expect, test } from "vitest";
-import { createHarness, type Harness } from "./harness.ts";
+import { createHarness, losingItsDeaths, type Harness } from "./harness.ts";
 
 const MAIL = {
   to: "ann@example.test",
@@ -140,6 +140,31 @@ test("550 is permanent after one try; 451 is tried again with backoff until the 
   expect(receipt.detail).toContain("MAIL.DEFERRED");
   expect(await harness.intents(deferred)).toMatchObject([{ state: "pending", attempts: 3, unknowns: 0 }]);
   expect(smtp.mails).toHaveLength(0);
+});
+
+test("a job that comes again after its mail was refused for good, before its death is written, asks no server: neither at first nor once requeued", async () => {
+  const harness = await createHarness();
+  const smtp = await startSmtpPeer();
+  let asked = 0;
+  smtp.setBehaviour({
+    kind: "reject",
+    codes: {
+      get "*"() {
+        asked += 1;
+        return 550;
+      },
+    },
+  });
+  harness.start(harness.mailRender(), losingItsDeaths(harness.emailSend(smtp.port)));
+  const id = await harness.publish("mail.message.send", MAIL);
+  const receipt = await harness.untilReceipt(id, "email-send", "dead");
+  expect(receipt.detail).toContain("MAIL.REJECTED: expected every recipient to be accepted, got 1 of 1 refused: a…@example.test (550");
+  expect(asked).toBe(1);
+  await harness.requeue(id);
+  await waitFor(() => asked > 1);
+  await harness.untilReceipt(id, "email-send", "dead");
+  await harness.untilIdle("toolctrl.email");
+  expect(asked).toBe(2);
 });
 
 test("a sender refused for now is tried again, and one refused for good is refused with the server's own word, though RCPT was sent ahead", async () => {

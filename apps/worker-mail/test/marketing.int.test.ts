@@ -1,7 +1,8 @@
 import { jobIdFor } from "@toolctrl/queue/job-id";
+import { startHttpPeer } from "@toolctrl/testkit/http-peer";
 import { waitFor } from "@toolctrl/testkit/wait";
 import { expect, test } from "vitest";
-import { makeDue, TENANT } from "./harness.ts";
+import { createHarness, losingItsDeaths, makeDue, TENANT } from "./harness.ts";
 import { contactOf, GRANTED, MARKETING, startMarketing, toldOf, upsertOf } from "./marketing-support.ts";
 
 test("a person who said yes is kept, and put to the provider with all it needs; the provider's id is kept too", async () => {
@@ -168,6 +169,21 @@ test("a dead event's job is kept as failed, and a requeue really runs it again: 
     [1, 1, 1].map((revision) => ({ key: id, status: "subscribed", revision, name: null })),
   );
   expect(await contactOf(harness)).toMatchObject({ owedBy: null, told: true });
+});
+
+test("a job that comes again after the provider refused for good, before its death is written, tells nobody: neither at first nor once requeued", async () => {
+  const harness = await createHarness();
+  const peer = await startHttpPeer();
+  harness.start(losingItsDeaths(harness.marketingSync(peer.port)));
+  peer.respond(() => ({ status: 422 }));
+  const id = await harness.publish("marketing.lead.upsert", upsertOf(GRANTED));
+  await harness.untilReceipt(id, MARKETING, "dead");
+  expect(peer.requests).toHaveLength(1);
+  await harness.requeue(id);
+  await waitFor(() => peer.requests.length > 1);
+  await harness.untilReceipt(id, MARKETING, "dead");
+  await harness.untilIdle("outbox.marketing");
+  expect(peer.requests).toHaveLength(2);
 });
 
 test("twice in sequence, once more after the completed job is gone, and after a requeue: one call; a replay is a second one, under a key of its own", async () => {

@@ -4,7 +4,7 @@ import { jobIdFor } from "@toolctrl/queue/job-id";
 import { startHttpPeer } from "@toolctrl/testkit/http-peer";
 import { waitFor } from "@toolctrl/testkit/wait";
 import { expect, test } from "vitest";
-import { createHarness, makeDue, SECRETS_KEY, TENANT } from "./harness.ts";
+import { createHarness, losingItsDeaths, makeDue, SECRETS_KEY, TENANT } from "./harness.ts";
 import { addEndpoint, PAYLOAD, startWebhooks, TYPE, verifies } from "./webhook-support.ts";
 
 test("an event reaches every enabled endpoint of its tenant that asked for its type, signed over the bytes received", async () => {
@@ -144,6 +144,28 @@ test("a dead event that is requeued goes again to the endpoints that failed, and
   await harness.untilReceipt(id, "webhook-deliver");
   expect(peer.requests.map(({ path }) => path).sort()).toEqual(["/broken", "/broken", "/fine"]);
 });
+
+test.each([
+  [404, 1],
+  [500, 3],
+])(
+  "a job that comes again after its endpoint failed for good (%i), before its death is written, calls nobody: neither at first nor once requeued",
+  async (status, tries) => {
+    const harness = await createHarness();
+    const peer = await startHttpPeer();
+    harness.start(losingItsDeaths(harness.webhookDeliver([peer.port], { maxAttempts: 3 })));
+    await addEndpoint(harness, `${peer.url}/hook`);
+    peer.respond(() => ({ status }));
+    const id = await harness.publish(TYPE, PAYLOAD);
+    await harness.untilReceipt(id, "webhook-deliver", "dead");
+    expect(peer.requests).toHaveLength(tries);
+    await harness.requeue(id);
+    await waitFor(() => peer.requests.length > tries);
+    await harness.untilReceipt(id, "webhook-deliver", "dead");
+    await harness.untilIdle("outbox.webhook");
+    expect(peer.requests).toHaveLength(2 * tries);
+  },
+);
 
 test.each(["drop", "hang"] as const)(
   "the reply is lost after the request was written (%s): recorded as unknown, repeated with the same webhook-id",

@@ -7,7 +7,7 @@ export {
   holdIntent,
   intentLost,
   postponeIntent,
-  reopenIntent,
   settleIntentUncalled,
   type IntentEnd,
 } from "./intents/move-intent.ts";
+export { reopenRequeued } from "./intents/reopen-requeued.ts";

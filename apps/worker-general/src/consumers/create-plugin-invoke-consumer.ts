@@ -1,11 +1,9 @@
 import type { DeadDelivery, Delivery, NamedConsumer } from "@toolctrl/consumer/define";
-import { concludeIntents, isFailure, isOpen } from "@toolctrl/consumer/external-call";
-import { abandonIntent, findIntent, reopenIntent, settleIntentUncalled, type Intent, type IntentKey } from "@toolctrl/consumer/intents";
-import { receiptName } from "@toolctrl/consumer/receipt-name";
+import { concludeIntents, isOpen, reopenFailures } from "@toolctrl/consumer/external-call";
+import { abandonIntent, findIntent, settleIntentUncalled, type Intent, type IntentKey } from "@toolctrl/consumer/intents";
 import { transaction, type Database } from "@toolctrl/db/client";
 import { loadPluginTarget } from "@toolctrl/domain/plugins";
 import { CodedError } from "@toolctrl/foundation/errors";
-import type { JobEnvelope } from "@toolctrl/foundation/envelope";
 import type { JobOutcome } from "@toolctrl/queue/port";
 import { callEndpoint } from "../plugins/call-endpoint.ts";
 import { callFunction } from "../plugins/call-function.ts";
@@ -42,18 +40,7 @@ async function call(delivery: Delivery, intent: Intent, deps: PluginInvokeDeps):
 /** The hook's intent. One that is dead starts anew when the event was requeued since; the same job again finds it as it was left. */
 async function takeUp(delivery: Delivery, key: IntentKey, deps: PluginInvokeDeps): Promise<Intent> {
   const intent = await load(deps.pool, key);
-  if (!isFailure(intent, PLUGIN_TERMS.codes) || !(await isRequeued(deps.pool, key, delivery.envelope))) return intent;
-  await reopenIntent(deps.pool, intent.id);
-  const { target, attempts, unknowns } = intent;
-  deps.log.info({ eventId: delivery.eventId, target, attempts, unknowns }, "a dead hook was requeued; its plugin is called again");
-  return load(deps.pool, key);
-}
-
-const DIED_IN = `SELECT "generation" FROM "OutboxReceipt" WHERE "eventId" = $1 AND "consumer" = $2 AND "effectEpoch" = $3 AND "outcome" = 'dead'`;
-
-async function isRequeued(pool: Database["pool"], key: IntentKey, envelope: JobEnvelope): Promise<boolean> {
-  const { rows } = await pool.query<{ generation: number }>(DIED_IN, [key.eventId, receiptName(PLUGIN_INVOKE, envelope), key.effectEpoch]);
-  return rows[0] !== undefined && rows[0].generation < envelope.generation;
+  return (await reopenFailures(delivery, [intent], PLUGIN_TERMS, deps)) ? load(deps.pool, key) : intent;
 }
 
 /** A job can die outside of its handler (its process ended too often, the database was away too long): its intent must not stay open then. */

@@ -1,5 +1,5 @@
 import type { Delivery } from "@toolctrl/consumer/define";
-import { abandonIntent, insertIntent, intentLost, listIntents, reopenIntent, type Intent } from "@toolctrl/consumer/intents";
+import { abandonIntent, insertIntent, listIntents, reopenRequeued, type Intent } from "@toolctrl/consumer/intents";
 import { transaction } from "@toolctrl/db/client";
 import {
   copyEmailToEpoch,
@@ -73,17 +73,16 @@ async function takeOver(delivery: Delivery, email: StoredEmail, intent: Intent, 
   return ready(delivery, deps);
 }
 
+/** A mail that was refused for good is sent again when its event was requeued since; the same job again only hears why it is dead. */
 async function reopen(delivery: Delivery, email: StoredEmail, intent: Intent, deps: EmailSendDeps): Promise<PreparedEmail> {
-  await transaction(deps.pool, async (tx) => {
-    if (!(await reopenIntent(tx, intent.id))) throw intentLost(intent.id, "to be failed");
-    await reopenRejectedDeliveries(tx, email.id);
+  const reopened = await transaction(deps.pool, async (tx) => {
+    const requeued = await reopenRequeued(tx, delivery, EMAIL_SEND, [intent], deps.log);
+    if (requeued) await reopenRejectedDeliveries(tx, email.id);
+    return requeued;
   });
-  const { attempts, unknowns } = intent;
-  deps.log.info(
-    { eventId: delivery.eventId, messageId: email.messageId, attempts, unknowns },
-    "a dead mail was requeued; rejected recipients are tried again",
-  );
-  return ready(delivery, deps);
+  if (reopened) return ready(delivery, deps);
+  const error = new CodedError("MAIL.REJECTED", intent.lastError ?? "expected every recipient to be accepted, some were refused");
+  return { kind: "ended", outcome: { kind: "cancel", error } };
 }
 
 async function ready(delivery: Delivery, deps: EmailSendDeps): Promise<PreparedEmail> {

@@ -95,7 +95,7 @@ export async function abandonIntent(db: Queryable, intentId: string, windowMs: n
   return rowCount === 1;
 }
 
-/** `failed` → `pending` with a fresh budget: the queue never repeats a dead job by itself, so an operator asked for it. */
+/** `failed` → `pending` with a fresh budget. */
 export async function reopenIntent(db: Queryable, intentId: string): Promise<boolean> {
   const { rowCount } = await db.query(
     `UPDATE "OutboxIntent" SET "state" = 'pending', "attempts" = 0, "unknowns" = 0, "notBefore" = NULL, "updatedAt" = clock_timestamp() WHERE "id" = $1 AND "state" = 'failed'`,
