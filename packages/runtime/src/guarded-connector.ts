@@ -1,9 +1,9 @@
 import type { LookupAddress } from "node:dns";
-import { lookup } from "node:dns/promises";
 import { isIP, type LookupFunction, type Socket } from "node:net";
 import { callbackify } from "node:util";
 import { CodedError } from "@toolctrl/foundation/errors";
 import { buildConnector } from "undici";
+import { findAddresses } from "./find-addresses.ts";
 import { isAllowedTarget, type AllowedTargets } from "./public-address.ts";
 
 export interface ConnectorOptions {
@@ -21,7 +21,7 @@ export function createGuardedConnector(options: ConnectorOptions): buildConnecto
   const connect = callbackify(async (target: buildConnector.Options) => {
     const port = Number(target.port) || (target.protocol === "https:" ? 443 : 80);
     const host = unbracket(target.hostname);
-    const addresses = await findAllowedAddresses(host, port, options.allowed);
+    const addresses = await findAllowedAddresses(host, port, options);
     options.signal.throwIfAborted();
     const socket = await connectPinned(addresses, { ...target, hostname: host, port: String(port) }, options.signal);
     // A belt to the braces: what we are connected to is what was checked.
@@ -51,9 +51,9 @@ function connectPinned(addresses: readonly LookupAddress[], target: buildConnect
 }
 
 /** The addresses of a host or literal that may be reached. @throws CodedError `HTTP.BLOCKED_ADDRESS` when there are none. */
-async function findAllowedAddresses(host: string, port: number, allowed: AllowedTargets): Promise<LookupAddress[]> {
+async function findAllowedAddresses(host: string, port: number, { allowed, signal }: ConnectorOptions): Promise<LookupAddress[]> {
   const family = isIP(host);
-  const found = family === 0 ? await lookup(host, { all: true }) : [{ address: host, family }];
+  const found = family === 0 ? await findAddresses(host, signal) : [{ address: host, family }];
   const usable = found.filter(({ address }) => isAllowedTarget(address, port, allowed));
   if (usable.length === 0)
     throw blocked(
