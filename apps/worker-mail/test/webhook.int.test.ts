@@ -98,10 +98,16 @@ test.each([
     120_000,
   ],
   ["429 above the cap", 429, { "retry-after": "9999999" }, 3_600_000],
+  ["429 whose body does not come whole", 429, { "retry-after": "120", "content-length": "100" }, 120_000],
 ])("%s: the next try waits as long as was asked, and no longer than the cap", async (_what, status, headers, waitMs) => {
   const { harness, peer } = await startWebhooks();
   await addEndpoint(harness, `${peer.url}/busy`);
-  peer.respond((_request, index) => (index === 0 ? { status, headers } : { status: 200 }));
+  peer.respond((_request, index, response) => {
+    if (index > 0) return { status: 200 };
+    if (!("content-length" in headers)) return { status, headers };
+    response.writeHead(status, headers).write("busy", () => response.destroy());
+    return "handled";
+  });
   const id = await harness.publish(TYPE, PAYLOAD);
   const [intent] = await waitFor(async () => {
     const intents = await harness.intents(id);

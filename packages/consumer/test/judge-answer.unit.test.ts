@@ -45,11 +45,19 @@ test.each([
 });
 
 test.each([
-  ["the status came and the rest did not: the status decides", { status: 200, connected: true }, { kind: "accepted", answer: null }],
-  ["cut off after the connection stood: unknown", { status: null, connected: true }, { kind: "retry", unknown: true }],
-  ["cut off before that: known not to have arrived", { status: null, connected: false }, { kind: "retry", unknown: false }],
+  ["cut off after the connection stood: unknown", { connected: true }, { kind: "retry", unknown: true }],
+  ["cut off before that: known not to have arrived", { connected: false }, { kind: "retry", unknown: false }],
 ])("%s", (_what, facts, expected) => {
   expect(judgeError(new CodedError("HTTP.TIMEOUT", "expected an answer", { facts }), terms, options)).toMatchObject(expected);
+});
+
+test.each([
+  [200, {}, { kind: "accepted", answer: { status: 200, headers: {}, body: null } }],
+  [404, {}, { kind: "permanent" }],
+  [429, { "retry-after": "7" }, { kind: "retry", unknown: false, askedMs: 7000 }],
+])("%i with %o and no whole body is judged like a whole answer", (status, headers, expected) => {
+  const thrown = Object.assign(new CodedError("HTTP.TIMEOUT", "expected an answer"), { answer: { status, headers } });
+  expect(judgeError(thrown, terms, options)).toMatchObject(expected);
 });
 
 test("what our own client refuses is permanent", () => {

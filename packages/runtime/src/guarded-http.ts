@@ -20,10 +20,14 @@ export interface GuardedRequest {
   readonly signal?: AbortSignal;
 }
 
-export interface GuardedResponse {
+/** What comes of an answer before its body. */
+export interface AnswerHead {
   readonly status: number;
   /** Names in lowercase; repeated ones are joined by a comma. */
   readonly headers: Readonly<Record<string, string>>;
+}
+
+export interface GuardedResponse extends AnswerHead {
   /** As the peer sent it: never decompressed, at most `maxResponseBytes`. */
   readonly body: Buffer;
   readonly truncated: boolean;
@@ -33,7 +37,8 @@ export interface GuardedResponse {
 export interface GuardedHttp {
   /**
    * @throws CodedError `HTTP.BAD_URL`, `HTTP.BAD_HEADER`, `HTTP.BLOCKED_ADDRESS` (nothing was sent), `HTTP.REDIRECT` (any 3xx:
-   * `facts.status`), `HTTP.TIMEOUT`, `HTTP.NETWORK`. `facts.connected` says whether the peer may have seen the request.
+   * `facts.status`), `HTTP.TIMEOUT`, `HTTP.NETWORK`. `facts.connected` says whether the peer may have seen the request, and `answerIn` what
+   * of its answer had come.
    */
   request(request: GuardedRequest): Promise<GuardedResponse>;
   /** Ends the requests in flight; later ones are refused. */
@@ -102,9 +107,14 @@ function callSpan(method: string, url: URL): SpanOptions {
   };
 }
 
+/** Of an answer whose body did not come whole, or was not wanted (a redirect), what came before it; null when nothing did. */
+export function answerIn(error: unknown): AnswerHead | null {
+  return isCodedError(error) && "answer" in error ? (error.answer as AnswerHead) : null;
+}
+
 async function send(url: URL, request: GuardedRequest, allowed: AllowedTargets, deadline: Deadline): Promise<GuardedResponse> {
   const { signal } = deadline;
-  const progress: { connected: boolean; status: number | null } = { connected: false, status: null };
+  const progress: Progress = { connected: false, answer: null };
   const connect = createGuardedConnector({ allowed, signal, onConnected: () => (progress.connected = true) });
   // The one deadline covers all phases; undici's timers per phase would let a dripping body live for ever.
   const client = new Client(url.origin, { connect, pipelining: 0, headersTimeout: 0, bodyTimeout: 0, maxHeaderSize: 16_384 });
@@ -118,12 +128,14 @@ async function send(url: URL, request: GuardedRequest, allowed: AllowedTargets, 
       body: request.body ?? null,
       signal,
     });
-    progress.status = response.statusCode;
-    if (response.statusCode >= 300 && response.statusCode < 400) throw redirect(url, response.statusCode);
-    const { body, truncated } = await readCapped(response.body, request.maxResponseBytes);
-    return { status: response.statusCode, headers: flattenHeaders(response.headers), body, truncated };
+    const answer = { status: response.statusCode, headers: flattenHeaders(response.headers) };
+    progress.answer = answer;
+    if (answer.status >= 300 && answer.status < 400) throw redirect(url, answer.status);
+    return { ...answer, ...(await readCapped(response.body, request.maxResponseBytes)) };
   } catch (error) {
-    throw toCodedError(error, { url, deadlineMs: request.deadlineMs, signal, progress });
+    const coded = toCodedError(error, { url, deadlineMs: request.deadlineMs, signal, progress });
+    // Not one of its facts: they are logged, and headers are the peer's words.
+    throw progress.answer === null ? coded : Object.assign(coded, { answer: progress.answer });
   } finally {
     // Whatever is still open or unread is not wanted any more; undici reports that to the body, which nobody reads then.
     client.destroy().catch(() => undefined);
@@ -172,12 +184,13 @@ function redirect(url: URL, status: number): CodedError {
   });
 }
 
-type Failure = { url: URL; deadlineMs: number; signal: AbortSignal; progress: { connected: boolean; status: number | null } };
+type Progress = { connected: boolean; answer: AnswerHead | null };
+type Failure = { url: URL; deadlineMs: number; signal: AbortSignal; progress: Progress };
 
 function toCodedError(error: unknown, { url, deadlineMs, signal, progress }: Failure): CodedError {
   // The reason of an abort may be a coded error too, but knows nothing of how far the request had come.
   if (isCodedError(error) && error !== signal.reason) return error;
-  const facts = { origin: url.origin, ...progress };
+  const facts = { origin: url.origin, connected: progress.connected, status: progress.answer?.status ?? null };
   if (signal.reason instanceof DOMException && signal.reason.name === "TimeoutError") {
     return new CodedError("HTTP.TIMEOUT", `expected ${url.origin} to finish within ${deadlineMs} ms, it did not`, {
       facts: { ...facts, deadlineMs },

@@ -1,6 +1,7 @@
 import type { ServerResponse } from "node:http";
 import { gzipSync } from "node:zlib";
 import { describe, expect, test } from "vitest";
+import { answerIn } from "../src/guarded-http.ts";
 import { startFixture } from "./child.ts";
 import { client, LIMITS } from "./guarded-client.ts";
 import { startHttpPeer, startTcpPeer } from "./peers.ts";
@@ -23,6 +24,20 @@ describe("limits", () => {
       facts: { connected: true, status: 200 },
     });
     await closed.promise;
+  });
+
+  test("of an answer whose body is cut off, status and headers are handed on beside the facts that are logged", async () => {
+    const peer = await startHttpPeer((_request, response) => {
+      response.writeHead(429, { "retry-after": "120", "content-length": "100" });
+      response.write("slow down", () => response.destroy());
+    });
+    const thrown: unknown = await client(peer.port)
+      .request({ ...LIMITS, url: peer.url })
+      .catch((error: unknown) => error);
+    expect(thrown).toMatchObject({ code: "HTTP.NETWORK", facts: { origin: peer.url, connected: true, status: 429 } });
+    expect(answerIn(thrown)).toMatchObject({ status: 429, headers: { "retry-after": "120" } });
+    expect(Object.keys((thrown as { facts: object }).facts)).toEqual(["origin", "connected", "status"]);
+    expect(answerIn(new Error("another"))).toBeNull();
   });
 
   test("headers that drip or never come end at the total deadline", async () => {

@@ -134,6 +134,23 @@ test("a call that fails twice is made again with the same key, and what came bef
   expect(retries).toHaveLength(2);
 });
 
+test.each([
+  ["201", 201, undefined, "success"],
+  ["202 where only 200 is wanted", 202, [200], "error"],
+  ["409 where it is wanted", 409, [200, 409], "success"],
+  ["404", 404, undefined, "error"],
+])("an answer whose body is cut off is judged by its status: %s", async (_what, status, successStatuses, end) => {
+  const bench = await openBench((_request, _index, response) => {
+    response.writeHead(status, { "content-type": "application/json", "content-length": "100" }).write('{"id":', () => response.destroy());
+    return "handled";
+  });
+  const config = { method: "POST" as const, url: `${bench.http.url}/`, ...(successStatuses === undefined ? {} : { successStatuses }) };
+  const key = await bench.start(await bench.add(manual([{ id: "call", block: "httpRequest" as const, config }])));
+  expect(await bench.run(key)).toEqual({ kind: "ended", status: end });
+  const output = { status, headers: { "content-type": "application/json" }, body: null };
+  expect((await bench.view(key)).steps).toMatchObject([{ attempts: 1, output: end === "success" ? output : null }]);
+});
+
 test("a call whose process is gone counts as unknown, and is made again once its time is over", async () => {
   const bench = await openBench(() => ({ status: 204 }));
   const call = {

@@ -2,7 +2,7 @@ import type { Database } from "@toolctrl/db/client";
 import type { Queryable } from "@toolctrl/db/sql";
 import type { ConsumerName } from "@toolctrl/foundation/consumers";
 import type { CodedError, ErrorCode } from "@toolctrl/foundation/errors";
-import type { GuardedHttp, GuardedRequest, GuardedResponse } from "@toolctrl/runtime/guarded-http";
+import type { AnswerHead, GuardedHttp, GuardedRequest, GuardedResponse } from "@toolctrl/runtime/guarded-http";
 import type { Logger } from "@toolctrl/runtime/logger";
 import type { Metrics } from "@toolctrl/runtime/metrics";
 import type { IntentEnd } from "../intents.ts";
@@ -61,10 +61,12 @@ export interface ExternalCall {
   onLost?(tx: Queryable, verdict: Verdict): Promise<void>;
 }
 
+/** `body` is null when status and headers came, and the rest did not come whole. */
+export type CallAnswer = GuardedResponse | (AnswerHead & { readonly body: null });
+
 /** How one try ended. The table is in docs/reference/webhooks.md. */
 export type Verdict =
-  /** `answer` is null when the status said yes and the rest of the answer never came. */
-  | { readonly kind: "accepted"; readonly answer: GuardedResponse | null }
+  | { readonly kind: "accepted"; readonly answer: CallAnswer }
   | { readonly kind: "gone"; readonly error: CodedError }
   | { readonly kind: "permanent"; readonly error: CodedError }
   /** `unknown`: the peer may have taken it. `askedMs`: the wait it asked for. */

@@ -1,9 +1,9 @@
-import { judgeAnswer, judgeError, type CallTerms, type Verdict } from "@toolctrl/consumer/external-call";
+import { judgeAnswer, judgeError, type CallAnswer, type CallTerms, type Verdict } from "@toolctrl/consumer/external-call";
 import { transaction } from "@toolctrl/db/client";
 import { CodedError } from "@toolctrl/foundation/errors";
 import { inSpan } from "@toolctrl/tracing/spans";
 import { isTerminal } from "@toolctrl/foundation/workflows";
-import type { GuardedResponse } from "@toolctrl/runtime/guarded-http";
+import { answerIn } from "@toolctrl/runtime/guarded-http";
 import type { ExecutionKey } from "../executions/execution.ts";
 import type { BegunCall } from "./begin-http-call.ts";
 import { completeStep } from "./complete-step.ts";
@@ -57,17 +57,21 @@ function record(deps: RunnerDeps, key: ExecutionKey, call: BegunCall, verdict: V
 
 async function send(deps: RunnerDeps, { request, successStatuses }: BegunCall, signal: AbortSignal): Promise<Verdict> {
   try {
-    const answer = await deps.http.request({ ...request, signal });
-    if (successStatuses === null) return judgeAnswer(answer, TERMS, OPTIONS);
-    if (successStatuses.includes(answer.status)) return { kind: "accepted", answer };
-    const verdict = judgeAnswer(answer, TERMS, OPTIONS);
-    return verdict.kind === "accepted" ? { kind: "permanent", error: unexpected(answer, successStatuses) } : verdict;
+    return judge(await deps.http.request({ ...request, signal }), successStatuses);
   } catch (error) {
-    return judgeError(error, TERMS, OPTIONS);
+    const head = answerIn(error);
+    return head === null ? judgeError(error, TERMS, OPTIONS) : judge({ ...head, body: null }, successStatuses);
   }
 }
 
-function unexpected({ status }: GuardedResponse, expected: readonly number[]): CodedError {
+function judge(answer: CallAnswer, successStatuses: readonly number[] | null): Verdict {
+  if (successStatuses === null) return judgeAnswer(answer, TERMS, OPTIONS);
+  if (successStatuses.includes(answer.status)) return { kind: "accepted", answer };
+  const verdict = judgeAnswer(answer, TERMS, OPTIONS);
+  return verdict.kind === "accepted" ? { kind: "permanent", error: unexpected(answer, successStatuses) } : verdict;
+}
+
+function unexpected({ status }: CallAnswer, expected: readonly number[]): CodedError {
   return new CodedError("WORKFLOW.HTTP_STATUS", `expected the address to answer ${expected.join(" or ")}, got ${status}`, {
     facts: { status },
   });

@@ -1,3 +1,4 @@
+import type { CallAnswer } from "@toolctrl/consumer/external-call";
 import type { JsonValue } from "@toolctrl/foundation/json";
 import type { GuardedResponse } from "@toolctrl/runtime/guarded-http";
 import { storableText } from "@toolctrl/foundation/text";
@@ -7,11 +8,11 @@ import { toJson } from "../to-json.ts";
 /** What is around a body where expressions read it: `steps`, and the step's output. */
 const LEVELS_AROUND = 2;
 
-/** What an accepted answer gives as its step's output; of one that never came whole nothing is known but that. */
-export function outputOf(answer: GuardedResponse | null): JsonValue {
-  if (answer === null) return { status: null, headers: {}, body: null, truncated: true };
-  const { status, headers, truncated } = answer;
-  return { status, headers, body: bodyOf(answer), truncated };
+/** What an accepted answer gives as its step's output: of one that never came whole no body. */
+export function outputOf(answer: CallAnswer): JsonValue {
+  const { status, headers } = answer;
+  if (answer.body === null) return { status, headers, body: null, truncated: true };
+  return { status, headers, body: bodyOf(answer), truncated: answer.truncated };
 }
 
 /** JSON where the answer says it is JSON, is, and can be read by an expression; text otherwise. Whatever came, the database can hold it. */
