@@ -1,7 +1,9 @@
+import { gzipSync } from "node:zlib";
 import { CodedError } from "@toolctrl/foundation/errors";
 import type { JsonObject } from "@toolctrl/foundation/json";
 import type { WorkflowDefinitionInput } from "@toolctrl/foundation/workflows";
 import { startHttpPeer, type HttpPeer, type ReceivedRequest, type Responder } from "@toolctrl/testkit/http-peer";
+import { waitFor } from "@toolctrl/testkit/wait";
 import { uuidv7 } from "uuidv7";
 import { describe, expect, test } from "vitest";
 import { createExecutionsService, type ExecutionKey } from "../src/executions.ts";
@@ -171,6 +173,8 @@ describe("the http executor", () => {
     ["answers another kind", { body: `{"kind":"done"}` }],
     ["answers a status that runs do not have", { body: `{"kind":"ended","status":"great"}` }],
     ["answers more than was asked", { body: `{"kind":"waiting","secret":"x"}` }],
+    ["answers compressed", { headers: { "content-encoding": "gzip" }, body: gzipSync(WAITING) }],
+    ["answers at a length that no answer has", { body: WAITING + " ".repeat(4096) }],
     ["ends the connection", "drop"],
   ])("fails in a way that is tried again when the web app %s", async (_, reply) => {
     const bridge = await startHttpPeer();
@@ -185,6 +189,17 @@ describe("the http executor", () => {
     const startedAt = performance.now();
     await expect(requestOnce(bridge, 300)).rejects.toMatchObject({ code: "WORKFLOW.BRIDGE", retry: true });
     expect(performance.now() - startedAt).toBeGreaterThanOrEqual(290);
+  });
+
+  test("does not read an answer without end, and gives up its connection", async () => {
+    const bridge = await startHttpPeer();
+    bridge.respond((_request, _index, response) => {
+      const write = (): boolean => response.write(Buffer.alloc(65_536, " "), (error) => void (error ?? write()));
+      write();
+      return "handled";
+    });
+    await expect(requestOnce(bridge)).rejects.toMatchObject({ code: "WORKFLOW.BRIDGE", message: expect.stringContaining("4096 bytes") });
+    await waitFor(() => bridge.connections() === 0);
   });
 
   test("follows nobody elsewhere: the request is for one address", async () => {

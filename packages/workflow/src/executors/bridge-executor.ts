@@ -18,6 +18,9 @@ export interface BridgeSettings {
 
 export const BRIDGE_PATH = "/internal/workflow/executions";
 
+/** Many times the longest answer. What is longer comes from something else than the bridge, and a worker must not hold it. */
+const MAX_ANSWER_BYTES = 4096;
+
 /** What the bridge is asked: to run, or go on with, a run that a trigger, a person or an answer has made due. */
 export const bridgeRequestSchema = z.strictObject({ type: z.literal("trigger"), tenantId: z.string().min(1), executionId: z.uuid() });
 
@@ -53,6 +56,7 @@ function signedHeaders(target: URL, body: string, secret: string): Record<string
   const parts = { method: "POST", path: target.pathname, timestamp: String(Date.now()), nonce: uuidv7(), body };
   return {
     "content-type": "application/json",
+    "accept-encoding": "identity",
     [BRIDGE_HEADERS.timestamp]: parts.timestamp,
     [BRIDGE_HEADERS.nonce]: parts.nonce,
     [BRIDGE_HEADERS.signature]: signBridgeRequest(parts, secret),
@@ -61,17 +65,34 @@ function signedHeaders(target: URL, body: string, secret: string): Record<string
 
 async function send(target: URL, init: Pick<RequestInit, "headers" | "body" | "signal">): Promise<string> {
   let status: number;
-  let text: string;
   try {
     const response = await fetch(target, { ...init, method: "POST", redirect: "error" });
-    [status, text] = [response.status, await response.text()];
+    if (response.status === 200) return await readAnswer(response);
+    status = response.status;
+    await response.body?.cancel();
   } catch (error) {
     throw new CodedError("WORKFLOW.BRIDGE", `expected the web app at ${target.origin} to answer, got ${describeError(error, 300)}`, {
       cause: error,
     });
   }
-  if (status === 200) return text;
   throw new CodedError("WORKFLOW.BRIDGE", `expected the web app at ${target.origin} to answer 200, got ${status}`, { facts: { status } });
+}
+
+/** `fetch` inflates what comes compressed, without bound, so that is refused unread. */
+async function readAnswer({ headers, body }: Response): Promise<string> {
+  const encoding = headers.get("content-encoding");
+  if (encoding !== null) {
+    await body?.cancel();
+    throw new Error(`an answer in the encoding ${encoding}`);
+  }
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for await (const chunk of body ?? []) {
+    size += chunk.length;
+    if (size > MAX_ANSWER_BYTES) throw new Error(`an answer of more than ${MAX_ANSWER_BYTES} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString("utf8");
 }
 
 function parseAnswer(text: string, { executionId }: ExecutionKey): RunEnd {
