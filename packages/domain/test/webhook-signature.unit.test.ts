@@ -73,6 +73,18 @@ test("a signature that is short, not base64, of another version, missing or not 
   expect(verifyWebhook({ secret: undefined as never, headers: sign(), body: undefined as never })).toBe(false);
 });
 
+test("what is no delivery at all, or throws when it is looked at, is false, never an error", () => {
+  const throwing = (): never => {
+    throw new Error("looked at");
+  };
+  const good = { secret, headers: sign(), body };
+  for (const given of [undefined, null, 7, "x", {}, []] as never[]) expect(verifyWebhook(given)).toBe(false);
+  for (const field of ["secret", "headers", "body", "toleranceSeconds"])
+    expect(verifyWebhook(Object.defineProperty({ ...good }, field, { get: throwing }))).toBe(false);
+  expect(verifyWebhook({ ...good, headers: Object.defineProperty(sign(), "a", { get: throwing, enumerable: true }) })).toBe(false);
+  expect(verifyWebhook({ ...good, headers: { get: throwing } })).toBe(false);
+});
+
 test("verifying never throws and never accepts what was not signed, whatever it is given", () => {
   fc.assert(
     fc.property(

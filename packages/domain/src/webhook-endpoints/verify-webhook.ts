@@ -17,8 +17,9 @@ export interface WebhookToVerify {
  * Says whether a delivery was signed with this secret, lately. Never throws: whatever is missing, short, stale or malformed is `false`.
  * For receivers.
  */
-export function verifyWebhook({ secret, headers, body, toleranceSeconds = 300 }: WebhookToVerify): boolean {
+export function verifyWebhook(webhook: WebhookToVerify): boolean {
   try {
+    const { secret, headers, body, toleranceSeconds = 300 } = webhook;
     const key = keyOfWebhookSecret(secret);
     const id = headerOf(headers, "webhook-id");
     const timestamp = headerOf(headers, "webhook-timestamp");
