@@ -11,6 +11,7 @@ export function exitCodeOfError(error: unknown): ExitCode {
   switch (error.code) {
     case "CLI.ARGUMENT":
     case "ENV.INVALID":
+    case "QUEUE.MISMATCH":
     case "WORKFLOW.DEFINITION":
     case "WORKFLOW.ARGUMENT":
     case "WORKFLOW.INPUT_INVALID":

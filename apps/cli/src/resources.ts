@@ -1,4 +1,7 @@
 import { CONNECTION_LIMITS, createDatabase, createPool, type BoundedPool, type Database } from "@toolctrl/db/client";
+import type { Queryable } from "@toolctrl/db/sql";
+import { errorCodeOf } from "@toolctrl/foundation/errors";
+import { findQueueMismatch, listLiveProcesses } from "@toolctrl/outbox-drainer/stats";
 import type { QueueBackend } from "@toolctrl/queue/port";
 import { resolveQueueBackend } from "@toolctrl/runtime/env";
 import { createLogger, type Logger } from "@toolctrl/runtime/logger";
@@ -12,6 +15,7 @@ const QUEUE_ANSWER_MS = 2000;
 const POOL_OF_CHECKS = 4;
 /** A person waits, for statements that may read a whole table. */
 const LIMITS = { ...CONNECTION_LIMITS, silenceMs: 60 * 60 * 1000 };
+const UNDEFINED_TABLE = "42P01";
 
 /** Runs `use` with the database, and closes it whatever happens. */
 export async function withDatabase<T>(io: Io, use: (database: Database) => Promise<T>, env: CliEnv = readCliEnv()): Promise<T> {
@@ -23,15 +27,22 @@ export async function withDatabase<T>(io: Io, use: (database: Database) => Promi
   }
 }
 
-/** Runs `use` with the database and the queue, and closes both whatever happens. The queue's server may be away. */
+/**
+ * Runs `use` with the database and the queue, and closes both whatever happens. The queue's server may be away. What a queue tells that is not
+ * that of the live processes is wrong of every job: who acts on the answer refuses it, who only looks warns of it.
+ * @throws CodedError `QUEUE.MISMATCH` with `refuse`
+ */
 export async function withQueue<T>(
   io: Io,
+  ofAnother: "refuse" | "warn",
   use: (database: Database, backend: QueueBackend) => Promise<T>,
   env: CliQueueEnv = readCliQueueEnv(),
 ): Promise<T> {
   const log = cliLogger(io, env.LOG_LEVEL);
   const database = await openDatabase(env, log);
   try {
+    // Before it is opened: BullMQ makes its tables in a database that it is given.
+    await checkQueue(io, database.pool, { kind: resolveQueueBackend(env).kind, prefix: env.QUEUE_PREFIX }, ofAnother);
     const backend = await openQueue(env, log);
     try {
       return await use(database, backend);
@@ -65,6 +76,22 @@ export async function withInstallation<T>(
     // What still runs here has been given up.
     await pool.endWithin(0);
   }
+}
+
+type OwnQueue = Pick<QueueBackend, "kind" | "prefix">;
+
+async function checkQueue(io: Io, db: Queryable, own: OwnQueue, ofAnother: "refuse" | "warn"): Promise<void> {
+  const processes = await listLiveProcesses(db).catch((error: unknown) => {
+    // Where there are no tables yet nobody runs, and the gate's answer is what is missing.
+    if (errorCodeOf(error) === UNDEFINED_TABLE) return [];
+    throw error;
+  });
+  if (processes.length === 0 && ofAnother === "refuse")
+    io.err.write(`warning: no live process has said which queue it uses; this command asks ${own.kind}, prefix ${own.prefix}\n`);
+  const mismatch = findQueueMismatch(processes, own);
+  if (mismatch === null) return;
+  if (ofAnother === "refuse") throw mismatch;
+  io.err.write(`warning: ${mismatch.message}\nnext: ${mismatch.fix}\n`);
 }
 
 async function openQueue(env: CliQueueEnv, log: Logger): Promise<QueueBackend> {

@@ -1,7 +1,7 @@
 import { createProvenPackage, type ProvenPackage } from "@toolctrl/consumer-map/testing";
 import { createDatabase } from "@toolctrl/db/client";
 import { createRedisNamespace, startRedis } from "@toolctrl/testkit/redis-server";
-import { createTestDatabase } from "@toolctrl/testkit/template-db";
+import { createEmptyDatabase, createTestDatabase } from "@toolctrl/testkit/template-db";
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from "vitest";
 import { CLI_WITH_PARTS, cli as runCli, type CliResult } from "./cli.ts";
 
@@ -61,6 +61,12 @@ test("on a good installation it is green: exit code 0, each condition named, for
   expect([json.code, json.json()]).toMatchObject([0, { green: true, queueError: null }]);
   expect(complaintsOf(json)).toEqual({});
   expect([human.code, human.stdout]).toEqual([0, expect.stringMatching(/^consumer map +green$[^]+^persistence +green$[^]+^Green: /m)]);
+});
+
+test("on a database without tables it is red, and names each", async () => {
+  const result = await gate({ DATABASE_URL: (await createEmptyDatabase()).url });
+  expect(result.code).toBe(6);
+  expect(complaintsOf(result)["schema red"]).toContain("table OutboxDrainer is missing");
 });
 
 describe("a single fault turns it red, with its reason alone and exit code 6", () => {

@@ -153,6 +153,63 @@ test("reconcile finds what a flush of Redis lost, and only then; --apply sends i
   expect(await countRows(database, `SELECT 1 FROM "Notification"`)).toBe(3);
 });
 
+const OF_ANOTHER_QUEUE: Array<[string, Record<string, string | undefined>]> = [
+  ["the queue on PostgreSQL, as no REDIS_URL is set", { REDIS_URL: undefined }],
+  ["another QUEUE_PREFIX", { QUEUE_PREFIX: "{other}" }],
+];
+
+test.each(OF_ANOTHER_QUEUE)(
+  "asked of %s, nothing is taken for lost or sent out again, and the queue that is meant is named",
+  async (_what, wrong) => {
+    const { database, env: right, backend } = await openInstallation();
+    const [id = ""] = await publish(database, 1);
+    await dispatcherOf(database, backend).tick();
+    const env = { ...right, ...wrong };
+    const reconcile = ["outbox", "reconcile", "--older-than", "0s"];
+    expect((await cli(reconcile, env)).stderr).toMatch(
+      /warning: no live process has said which queue it uses; this command asks (redis|postgres), prefix/,
+    );
+
+    await database.pool.query(
+      `INSERT INTO "OutboxDrainer" ("id", "app", "host", "pid", "queueBackend", "queuePrefix", "queues", "aliveUntil")
+     VALUES (gen_random_uuid(), 'worker-general', 'here', 1, 'redis', '{recovery}', '{outbox.notification}', clock_timestamp() + interval '1 hour')`,
+    );
+    for (const args of [
+      [...reconcile, "--apply"],
+      ["outbox", "probe", "--timeout", "1ms"],
+      ["outbox", "gate"],
+    ]) {
+      const refused = await cli([...args, "--json"], env);
+      expect([args, refused.code, refused.json()]).toEqual([
+        args,
+        2,
+        {
+          error: {
+            code: "QUEUE.MISMATCH",
+            message: expect.stringMatching(
+              /^expected the queue of .*\(redis, prefix \{recovery\}: worker-general on here, pid 1\), got (redis|postgres), prefix/,
+            ),
+            fix: expect.stringContaining("REDIS_URL"),
+            facts: expect.objectContaining({ queueBackend: "redis", queuePrefix: "{recovery}" }),
+          },
+        },
+      ]);
+    }
+    expect(await countRows(database, `SELECT 1 FROM "OutboxEvent" WHERE "status" = 'DONE' AND "generation" = 0`)).toBe(1);
+    expect(await countRows(database, `SELECT 1 FROM "OutboxEvent"`)).toBe(1);
+
+    const trace = await cli(["outbox", "trace", id], env);
+    expect([trace.code, trace.stdout]).toEqual([
+      0,
+      expect.stringContaining("handed-off: handed off; the queue could not be asked about its job"),
+    ]);
+    expect(trace.stdout).not.toContain("is not in outbox.notification");
+    for (const { stderr } of [trace, await cli(["outbox", "stats"], env)])
+      expect(stderr).toMatch(/^warning: expected the queue of .*worker-general.*, got .*\nnext: .*REDIS_URL/m);
+    expect((await cli([...reconcile, "--json"], right)).json()).toMatchObject({ underWay: 1, lost: [] });
+  },
+);
+
 test("a DONE range whose jobs a flush of Redis lost is requeued, and each event has its effect once", async () => {
   const { database, env, backend, redis } = await openInstallation();
   const dispatcher = dispatcherOf(database, backend);

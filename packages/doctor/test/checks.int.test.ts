@@ -216,7 +216,7 @@ describe("of what runs", () => {
       marginSeconds: 600,
     };
     expect(complaintsOf(await examine({ ...database, backend: await goodBackend(), horizon }))).toEqual({
-      "environment fail": containing(/prefix \{other\}\), got redis, prefix \{doctor\}/),
+      "environment fail": containing(/prefix \{other\}: worker on here, pid 1\), got redis, prefix \{doctor\}/),
       "result TTL fail": containing(/got 3600 s against 7115 s$/),
       "drainers warn": containing(/objections: no proof/),
       "consumers fail": containing(/none of email-send$/),

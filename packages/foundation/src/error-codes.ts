@@ -35,7 +35,7 @@ export const ERROR_CODES = {
   "QUEUE.LOCK_LOST": { retry: true, fix: "Nothing to do: the job is delivered again; keep a handler from blocking the event loop." },
   "QUEUE.STOPPING": { retry: true, fix: "Nothing to do: the job is delivered again; raise SHUTDOWN_GRACE_MS when it happens often." },
   "QUEUE.STALLED": { retry: false, fix: "Find why this job ends or blocks its worker, then requeue its event." },
-  "QUEUE.MISMATCH": { retry: false, fix: "Give every process the same QUEUE_BACKEND and QUEUE_PREFIX." },
+  "QUEUE.MISMATCH": { retry: false, fix: "Give every process, and this one, the same QUEUE_BACKEND, REDIS_URL and QUEUE_PREFIX." },
   "RECEIVER.IN_PROGRESS": { retry: true, fix: "Nothing to do: the delivery waits until the running one ends or its claim expires." },
   "RECEIVER.TTL_TOO_SHORT": { retry: false, fix: "Raise OUTBOX_RESULT_TTL_SECONDS above the printed retry horizon." },
   "RECEIVER.CLAIM_LOST": { retry: true, fix: "Nothing to do: another delivery took over; this one's result is discarded." },

@@ -1,10 +1,11 @@
 import { hostname } from "node:os";
 import { transaction } from "@toolctrl/db/client";
-import { CodedError, describeError } from "@toolctrl/foundation/errors";
+import { describeError } from "@toolctrl/foundation/errors";
 import type { Logger } from "@toolctrl/runtime/logger";
 import type { Pool } from "pg";
 import { uuidv7 } from "uuidv7";
 import { findForeignQueues, insertProcess, deleteProcess, hasRegistryColumn, renewProcess, reportBlockers } from "./sql/registry-rows.ts";
+import { findQueueMismatch } from "./stats/find-queue-mismatch.ts";
 
 /** What a process says of itself. */
 export interface ProcessEntry {
@@ -46,14 +47,9 @@ export async function registerProcess(pool: Pool, entry: ProcessEntry, log: Logg
   const consumers = (await hasRegistryColumn(pool, "consumers")) ? (entry.consumers ?? []) : null;
   const row = { ...entry, consumers, id, host: hostname(), pid: process.pid, aliveMs: ALIVE_MS };
   await transaction(pool, async (tx) => {
-    const [foreign] = await findForeignQueues(tx, entry.queueBackend, entry.queuePrefix);
-    if (foreign !== undefined) {
-      throw new CodedError(
-        "QUEUE.MISMATCH",
-        `expected the queue of the processes that run (${foreign.queueBackend}, prefix ${foreign.queuePrefix}: ${foreign.app} on ${foreign.host}, pid ${foreign.pid}), got ${entry.queueBackend}, prefix ${entry.queuePrefix}`,
-        { facts: { ...foreign } },
-      );
-    }
+    const foreign = await findForeignQueues(tx, entry.queueBackend, entry.queuePrefix);
+    const mismatch = findQueueMismatch(foreign, { kind: entry.queueBackend, prefix: entry.queuePrefix });
+    if (mismatch !== null) throw mismatch;
     await insertProcess(tx, row);
     // In the same commit: a process that had not said yet would turn the others' mode away from pull for a moment.
     if (canTell) await reportBlockers(tx, id, entry.blockers ?? null);

@@ -10,6 +10,7 @@ export { readDueEvents } from "./lines/due-events.ts";
 export { BLOCK_CAUSES, type BlockCause } from "./lines/block-cause.ts";
 export type { BlockedLine } from "./lines/sql/blocked-lines.ts";
 export { listLiveProcesses, type LiveProcess } from "./stats/list-live-processes.ts";
+export { findQueueMismatch } from "./stats/find-queue-mismatch.ts";
 export { missingConsumers } from "./stats/missing-consumers.ts";
 export { countHeld } from "./held/sql/count-held.ts";
 export { readOldestSnapshot } from "./stats/read-oldest-snapshot.ts";

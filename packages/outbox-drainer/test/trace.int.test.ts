@@ -79,7 +79,8 @@ describe("trace", () => {
     );
     await pool.query(
       `INSERT INTO "OutboxDrainer" ("id", "app", "host", "pid", "queues", "queueBackend", "queuePrefix", "aliveUntil")
-       VALUES (gen_random_uuid(), 'worker-general', 'h', 1, '{outbox.plugin-hook,toolctrl.plugin-invoke}', 'redis', 'p', clock_timestamp() + interval '1 hour')`,
+       VALUES (gen_random_uuid(), 'worker-general', 'h', 1, '{outbox.plugin-hook,toolctrl.plugin-invoke}', 'redis', $1, clock_timestamp() + interval '1 hour')`,
+      [backend.prefix],
     );
     const queue = "toolctrl.plugin-invoke";
     await backend.addAll([{ queue, id: `plugin-${id}-s2`, name: "plugin.invoke", data: {} }]);

@@ -28,7 +28,7 @@ States:
   red      does not hold: pull workers stay off
   unknown  the server may not be asked (a hosted Redis without CONFIG and INFO): look it up yourself; it holds nothing back
 
-Exit codes: 0 green, 6 red, 1 when the database or the queue's server could not be asked.
+Exit codes: 0 green, 6 red, 1 when the database or the queue's server could not be asked, 2 when the queue is not that of the live processes.
 Give it the workers' OUTBOX_RESULT_TTL_SECONDS, OUTBOX_RECEIVER_*, OUTBOX_MAX_RETRIES and OUTBOX_LEASE_MS where they are not the defaults.
 `;
 
@@ -45,6 +45,7 @@ export function registerOutboxGate(parent: Command, registrar: Registrar, parts:
     const gate = createRolloutGate(parts);
     return withQueue(
       io,
+      "refuse",
       async ({ pool }, backend) => {
         const conditions = await askConditions(gate({ db: pool, backend, horizon: retryHorizonOf(env), votes: true }));
         const queueError = await whyAway(backend);

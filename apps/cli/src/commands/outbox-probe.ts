@@ -57,7 +57,7 @@ export function registerOutboxProbe(parent: Command, registrar: Registrar, parts
     .addHelpText("after", AFTER_HELP);
   registrar.handle<ProbeOptions>(command, ({ io, json, options }) => {
     const rules = rulesOf(options);
-    return withQueue(io, async ({ pool }, backend) => {
+    return withQueue(io, "refuse", async ({ pool }, backend) => {
       const routes = await probe({ pool, backend, heldBy: parts.heldBy ?? createHeldBy() }, rules, options.timeout);
       const passed = routes.every((each) => each.passed);
       writeResult(io, json, { passed, routes }, () => describe(io, routes));

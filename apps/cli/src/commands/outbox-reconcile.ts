@@ -45,7 +45,7 @@ export function registerOutboxReconcile(parent: Command, registrar: Registrar): 
     .addOption(durationOption("--older-than <duration>", "only events handed off at least so long ago", "10s"))
     .addHelpText("after", AFTER_HELP);
   registrar.handle<ReconcileCommandOptions>(addAuditOptions(command), (invocation) =>
-    withQueue(invocation.io, (database, backend) => reconcile(database.pool, backend, invocation)),
+    withQueue(invocation.io, "refuse", (database, backend) => reconcile(database.pool, backend, invocation)),
   );
 }
 

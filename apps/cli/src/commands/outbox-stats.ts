@@ -1,6 +1,5 @@
 import { createHeldBy } from "@toolctrl/consumer-map/held";
 import { createRouter } from "@toolctrl/event-router/router";
-import type { QueueBackend } from "@toolctrl/queue/port";
 import { OUTBOX_STATUSES } from "@toolctrl/outbox-drainer/actions";
 import type { HeldBy } from "@toolctrl/outbox-drainer/held";
 import { BLOCK_CAUSES, outboxStats, type OutboxStats, type QueueStats } from "@toolctrl/outbox-drainer/stats";
@@ -21,21 +20,11 @@ export function registerOutboxStats(parent: Command, registrar: Registrar, parts
       "counts by state and route, held routes, the backlog, queues and who serves them, dead jobs, DONE events without receipts",
     );
   registrar.handle(command, ({ io, json }) =>
-    withQueue(io, async ({ pool }, backend) => {
+    withQueue(io, "warn", async ({ pool }, backend) => {
       const stats = await outboxStats({ db: pool, router: createRouter(), backend, heldBy: parts.heldBy ?? createHeldBy() });
-      warnOfOtherQueue(io, stats, backend);
       writeResult(io, json, stats, () => describe(io, stats));
       return EXIT.ok;
     }),
-  );
-}
-
-/** Counts of a queue that no live process uses say nothing. */
-function warnOfOtherQueue(io: Io, stats: OutboxStats, backend: QueueBackend): void {
-  const other = stats.processes.find((entry) => entry.queueBackend !== backend.kind || entry.queuePrefix !== backend.prefix);
-  if (other === undefined) return;
-  io.err.write(
-    `warning: ${other.app} uses ${other.queueBackend} with prefix ${other.queuePrefix}, this command looks at ${backend.kind} with prefix ${backend.prefix}: set QUEUE_BACKEND, REDIS_URL and QUEUE_PREFIX alike\n`,
   );
 }
 

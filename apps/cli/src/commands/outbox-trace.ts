@@ -20,7 +20,7 @@ export function registerOutboxTrace(parent: Command, registrar: Registrar, parts
     .argument("<id>", "id of the event");
   registrar.handle(command, async ({ io, json, args }) => {
     const id = eventIdOf(args[0]);
-    return withQueue(io, async ({ pool }, backend) => {
+    return withQueue(io, "warn", async ({ pool }, backend) => {
       const trace = await traceEvent({ db: pool, router: createRouter(), backend, heldBy: parts.heldBy ?? createHeldBy() }, id);
       writeResult(io, json, trace, () => describe(io, trace));
       return EXIT.ok;

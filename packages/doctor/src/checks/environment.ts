@@ -1,5 +1,5 @@
 import type { Queryable } from "@toolctrl/db/sql";
-import { listLiveProcesses } from "@toolctrl/outbox-drainer/stats";
+import { findQueueMismatch, listLiveProcesses } from "@toolctrl/outbox-drainer/stats";
 import type { QueueBackend } from "@toolctrl/queue/port";
 import { fail, ok, type Check, type Finding } from "../check.ts";
 
@@ -9,10 +9,7 @@ export function createEnvironmentCheck(db: Queryable, backend: Pick<QueueBackend
 }
 
 async function lookAt(db: Queryable, { kind, prefix }: Pick<QueueBackend, "kind" | "prefix">): Promise<Finding> {
-  const other = (await listLiveProcesses(db)).find(({ queueBackend, queuePrefix }) => queueBackend !== kind || queuePrefix !== prefix);
-  if (other === undefined) return ok(`valid; queue on ${kind}, prefix ${prefix}`);
-  return fail(
-    `expected the queue of ${other.app} on ${other.host} (${other.queueBackend}, prefix ${other.queuePrefix}), got ${kind}, prefix ${prefix}`,
-    "give this command the QUEUE_BACKEND, REDIS_URL and QUEUE_PREFIX of the workers",
-  );
+  const mismatch = findQueueMismatch(await listLiveProcesses(db), { kind, prefix });
+  if (mismatch === null) return ok(`valid; queue on ${kind}, prefix ${prefix}`);
+  return fail(mismatch.message, "give this command the QUEUE_BACKEND, REDIS_URL and QUEUE_PREFIX of the workers");
 }

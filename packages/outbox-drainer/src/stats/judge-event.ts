@@ -138,7 +138,11 @@ function judgeDone(facts: VerdictFacts): Verdict {
   if (hasLiveJob(facts))
     return { state: "handed-off", why: `handed off; its job waits or runs, ${open.join(", ")} has no receipt yet`, next: null };
   if (facts.jobs.some((job) => job.error !== null))
-    return { state: "handed-off", why: "handed off; the queue could not be asked about its job", next: "check the queue's server" };
+    return {
+      state: "handed-off",
+      why: "handed off; the queue could not be asked about its job",
+      next: "check the queue's server, and that QUEUE_BACKEND, REDIS_URL and QUEUE_PREFIX are those of the workers",
+    };
   return {
     state: "lost",
     why: `handed off, but its job is gone or failed and ${open.join(", ")} has no receipt`,

@@ -7,6 +7,7 @@ import { NOTHING_HELD, type HeldBy } from "../held/hold.ts";
 import { findHeadBefore } from "../lines/find-head-before.ts";
 import { readMode } from "../sql/read-mode.ts";
 import { findEvent, type EventRow } from "./find-event.ts";
+import { findQueueMismatch } from "./find-queue-mismatch.ts";
 import { jobsOfEvent, type EventJob } from "./jobs-of-event.ts";
 import { judgeEvent, type Verdict } from "./judge-event.ts";
 import { listEventActions, type EventAction } from "./list-event-actions.ts";
@@ -35,11 +36,11 @@ export interface EventTrace {
 
 /**
  * Tells an event's story: published, claimed, handed off, its jobs, what its consumers wrote and called, receipts, operator actions.
- * Works with the queue's server away; the jobs then carry the error.
+ * Works with the queue's server away, and with another queue than the live processes have; the jobs then carry the error.
  * @throws CodedError `DB.EVENT_NOT_FOUND`
  */
 export async function traceEvent(
-  deps: { db: Queryable; router: Router; backend: Pick<QueueBackend, "find">; heldBy?: HeldBy },
+  deps: { db: Queryable; router: Router; backend: Pick<QueueBackend, "find" | "kind" | "prefix">; heldBy?: HeldBy },
   id: string,
 ): Promise<EventTrace> {
   const { db, heldBy = NOTHING_HELD } = deps;
@@ -50,11 +51,14 @@ export async function traceEvent(
   const target = rule === null ? "nowhere" : rule.target === "queue" ? rule.queue : "database";
   const receipts = await listReceipts(db, id);
   const intents = await listEventIntents(db, id);
-  const jobs = await jobsOfEvent(deps.backend, rule, event, intents);
+  const processes = await listLiveProcesses(db);
+  const mismatch = findQueueMismatch(processes, deps.backend);
+  // A job that is not in the wrong queue is not lost.
+  const queue = mismatch === null ? deps.backend : { find: () => Promise.reject(mismatch) };
+  const jobs = await jobsOfEvent(queue, rule, event, intents);
   const deliveries = await listEventDeliveries(db, id);
   const effects = await listEventRows(db, id);
   const actions = await listEventActions(db, id);
-  const processes = await listLiveProcesses(db);
   // The dispatcher waits for no head, and holds no route.
   const pulled = event.status === "PENDING" && (await readMode(db)).mode === "pull";
   const before = pulled ? await findHeadBefore(db, id) : null;

@@ -7,7 +7,12 @@ import { HELD_TYPE, holding, HOLD, insertMany, setMode } from "./support.ts";
 
 const heldBy = holding("workflow.");
 const router = createRouter();
-const backend = { counts: () => Promise.reject(new Error("not asked")), find: () => Promise.resolve(null) };
+const backend = {
+  counts: () => Promise.reject(new Error("not asked")),
+  find: () => Promise.resolve(null),
+  kind: "redis",
+  prefix: "p",
+} as const;
 
 test("stats name each held route with its reason and how many of its events wait, apart from those behind them", async () => {
   const database = await openPull();

@@ -4,7 +4,7 @@ import { traceEvent } from "../../src/stats.ts";
 import { openDatabase } from "../support.ts";
 import { seedLine, type LineState } from "./seed-line.ts";
 
-const backend = { find: () => Promise.resolve(null) };
+const backend = { find: () => Promise.resolve(null), kind: "redis", prefix: "p" } as const;
 
 test.each([
   ["parked", "failed for good and keeps its place", /outbox requeue HEAD`, or `toolctrl-cli outbox skip HEAD`$/],
