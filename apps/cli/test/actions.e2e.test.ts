@@ -131,6 +131,15 @@ describe("requeue of one event", () => {
     });
   });
 
+  test("of a type without a route here says that its consumers are unknown, and not that it will fail", async () => {
+    const [id = ""] = await seed("DONE", { type: "product.order.placed" });
+    const result = await cli("outbox", "requeue", id, "--dry-run");
+    expect([result.code, result.stdout]).toEqual([0, expect.stringMatching(/would-requeue +DONE +its consumers are unknown here/)]);
+    expect(result.stderr).toContain(
+      "this version has no routing rule for it: a worker of this version fails it, one that has a rule sends it",
+    );
+  });
+
   test("with --dry-run says what would happen and changes nothing", async () => {
     const [id = ""] = await seed("FAILED");
     const result = await cli("outbox", "requeue", id, "--dry-run", "--json");

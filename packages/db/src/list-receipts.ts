@@ -4,6 +4,8 @@ export interface Receipt {
   readonly eventId: string;
   readonly consumer: string;
   readonly effectEpoch: number;
+  /** The event's generation that it was written for. */
+  readonly generation: number;
   readonly tenantId: string;
   readonly outcome: "done" | "dead";
   readonly result: unknown;
@@ -12,7 +14,7 @@ export interface Receipt {
   readonly updatedAt: Date;
 }
 
-const LIST = `SELECT "eventId"::text AS "eventId", "consumer", "effectEpoch", "tenantId", "outcome", "result", "detail",
+const LIST = `SELECT "eventId"::text AS "eventId", "consumer", "effectEpoch", "generation", "tenantId", "outcome", "result", "detail",
   "createdAt", "updatedAt"
 FROM "OutboxReceipt" WHERE "eventId" = $1::uuid ORDER BY "updatedAt", "consumer", "effectEpoch"`;
 

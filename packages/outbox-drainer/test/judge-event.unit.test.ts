@@ -49,7 +49,8 @@ function judge({ event, ...facts }: Facts) {
 
 function receipt(consumer: string, outcome: Receipt["outcome"] = "done", effectEpoch = 0): Receipt {
   const detail = outcome === "dead" ? "550 no such user" : null;
-  return { eventId: "e1", consumer, effectEpoch, tenantId: "acme", outcome, result: null, detail, createdAt: EARLIER, updatedAt: EARLIER };
+  const at = { createdAt: EARLIER, updatedAt: EARLIER };
+  return { eventId: "e1", consumer, effectEpoch, generation: 0, tenantId: "acme", outcome, result: null, detail, ...at };
 }
 
 function job(state: JobState, generation = 0): VerdictFacts["jobs"][number] {
@@ -87,6 +88,24 @@ describe("the verdict on an event", () => {
       { event: { generation: 1 }, receipts: [receipt("email-send", "dead")], jobs: [job("failed"), job("waiting", 1)] },
       "handed-off",
       /^$/,
+    ],
+    [
+      "gave up, requeued since, and the job gone",
+      { event: { generation: 1 }, receipts: [receipt("mail-render"), receipt("email-send", "dead")], jobs: [job("failed")] },
+      "lost",
+      /outbox requeue e1/,
+    ],
+    [
+      "gave up again after a requeue",
+      { event: { generation: 1 }, receipts: [{ ...receipt("email-send", "dead"), generation: 1 }], jobs: [job("failed", 1)] },
+      "dead",
+      /outbox requeue e1/,
+    ],
+    [
+      "of a type that this version has no route for",
+      { event: { eventType: "product.order.placed" } },
+      "no-route",
+      /worker that handed it off/,
     ],
     ["job gone", { receipts: [receipt("mail-render")] }, "lost", /outbox requeue e1/],
     [

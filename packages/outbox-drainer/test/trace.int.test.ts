@@ -100,6 +100,30 @@ describe("trace", () => {
     expect((await outboxStats({ db: pool, router, backend })).dead).toMatchObject([{ consumer: "plugin-invoke", jobs: 1 }]);
   });
 
+  test("knows what a dead receipt was written for: of an event that was requeued since, the job that is gone is lost", async () => {
+    const { pool } = await openDatabase();
+    const backend = await openBackend();
+    const id = await seedEvent(pool, { status: "DONE" });
+    await pool.query(
+      `INSERT INTO "OutboxDrainer" ("id", "app", "host", "pid", "queues", "queueBackend", "queuePrefix", "aliveUntil")
+       VALUES (gen_random_uuid(), 'worker-general', 'h', 1, '{outbox.notification}', 'redis', $1, clock_timestamp() + interval '1 hour')`,
+      [backend.prefix],
+    );
+    await seedReceipt(pool, id, "notification-create", "dead");
+    const stateOf = async (): Promise<string> => (await traceEvent({ db: pool, router, backend }, id)).verdict.state;
+    expect(await stateOf()).toBe("dead");
+    await pool.query(`UPDATE "OutboxEvent" SET "generation" = 1 WHERE "id" = $1`, [id]);
+    expect(await stateOf()).toBe("lost");
+  });
+
+  test("of a type that this version has no route for says so, and not that it is finished", async () => {
+    const { pool } = await openDatabase();
+    const id = await seedEvent(pool, { status: "DONE", type: "product.order.placed" });
+    const trace = await traceEvent({ db: pool, router, backend: await openBackend() }, id);
+    expect(trace).toMatchObject({ route: null, verdict: { state: "no-route", why: expect.stringContaining("what it owes is unknown") } });
+    expect(trace.steps.find(({ step }) => step === "handed-off")?.detail).toMatch(/^to a queue that is unknown here, /);
+  });
+
   test("keeps the failures that a requeue made the row forget", async () => {
     const database = await openDatabase();
     const id = await seedEvent(database.pool, { status: "FAILED" });
@@ -158,6 +182,10 @@ describe("stats", () => {
       { consumer: "audit-append", events: 1, dead: 0 },
       { consumer: "email-send", events: 1, dead: 1 },
     ]);
+    await pool.query(`UPDATE "OutboxEvent" SET "generation" = 1 WHERE "id" = $1`, [died]);
+    expect((await outboxStats({ db: pool, router, backend })).held).toContainEqual(
+      expect.objectContaining({ consumer: "email-send", events: 1, dead: 0 }),
+    );
     expect(stats.queues.every((queue) => queue.consumers === 0 && queue.counts !== null)).toBe(true);
     expect(lost).not.toBe("");
   });

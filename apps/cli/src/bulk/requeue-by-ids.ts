@@ -58,12 +58,15 @@ function describe(io: Io, events: ReadonlyArray<EventOutcome | PlannedRequeue>):
   const rows = events.map((event) => {
     if (event.outcome === "requeued")
       return [event.id, event.outcome, event.from, `generation ${event.generation}, due ${formatTime(event.scheduledAt)}`];
-    if (event.outcome === "would-requeue")
-      return [event.id, event.outcome, event.status, `${event.willRun.join(", ") || "no consumer"} will run`];
+    if (event.outcome === "would-requeue") return [event.id, event.outcome, event.status, describeRun(event)];
     if (event.outcome === "refused") return [event.id, event.outcome, event.status, event.why];
     return [event.id, event.outcome, "-", ""];
   });
   const [first] = events;
   const next = first === undefined ? "" : `\n\nnext: \`toolctrl-cli outbox trace ${first.id}\``;
   return table(io, ["ID", "OUTCOME", "FROM", "DETAIL"], rows) + next;
+}
+
+function describeRun({ routable, willRun }: Extract<PlannedRequeue, { outcome: "would-requeue" }>): string {
+  return routable ? `${willRun.join(", ") || "no consumer"} will run` : "its consumers are unknown here";
 }

@@ -6,7 +6,7 @@ export function warnOfPlan(io: Io, plan: readonly PlannedRequeue[], replayConsum
   for (const event of plan) {
     if (event.outcome !== "would-requeue") continue;
     const say = (text: string): void => void io.err.write(`warning: ${event.id} (${event.eventType}): ${text}\n`);
-    if (!event.routable) say("no routing rule matches; it will fail again until one is deployed");
+    if (!event.routable) say("this version has no routing rule for it: a worker of this version fails it, one that has a rule sends it");
     if (event.mayFollowYoungerOf !== null)
       say(`it can follow younger events of ${event.mayFollowYoungerOf}; only a parked event keeps its place`);
     if (replayConsumer !== null) say(`${replayConsumer} repeats its effect`);

@@ -43,7 +43,7 @@ function describe(io: Io, trace: EventTrace): string {
       [
         "route",
         route === null
-          ? "none: no routing rule matches"
+          ? "none: this version has no routing rule for it"
           : `${route.prefix} → ${route.target} → ${route.consumers.join(" → ") || "no consumer"}`,
       ],
     ]),

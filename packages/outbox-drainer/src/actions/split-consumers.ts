@@ -5,7 +5,7 @@ import type { DoneReceipt } from "./list-done-receipts.ts";
 export interface SplitConsumers {
   readonly suppressed: readonly string[];
   readonly willRun: readonly string[];
-  /** False when no routing rule matches: the event will fail again. */
+  /** False when this version has no routing rule for it: what will run is unknown, and a worker of this version fails it. */
   readonly routable: boolean;
 }
 

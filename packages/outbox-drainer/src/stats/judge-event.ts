@@ -20,6 +20,7 @@ export interface Verdict {
     | "lost"
     | "dead"
     | "no-consumer"
+    | "no-route"
     | "finished";
   readonly why: string;
   readonly next: string | null;
@@ -118,13 +119,24 @@ function judgeProcessing({ event, now }: VerdictFacts): Verdict {
   return { state: "claimed", why: `a drainer has claimed it until ${until}`, next: null };
 }
 
+/** Another program's route, a product's or another version's, had it handed off. */
+const NO_ROUTE: Verdict = {
+  state: "no-route",
+  why: "handed off by a worker that has a route for its type; this version has none, so what it owes is unknown",
+  next: "ask with the version, or the product, of the worker that handed it off; its receipts say what has finished",
+};
+
 function judgeDone(facts: VerdictFacts): Verdict {
   const { event, route, receipts, servers } = facts;
-  if (route?.target === "database")
+  if (route === null) return NO_ROUTE;
+  if (route.target === "database")
     return { state: "finished", why: "its after-save effects were committed together with DONE", next: null };
-  const open = (route?.consumers ?? []).filter((consumer) => !isFinished(event, consumer, receipts));
+  const open = route.consumers.filter((consumer) => !isFinished(event, consumer, receipts));
   if (open.length === 0) return { state: "finished", why: "handed off, and every consumer of its route has its receipt", next: null };
-  const dead = receipts.find((receipt) => receipt.outcome === "dead" && open.includes(receipt.consumer));
+  // One of an earlier generation says nothing of the present job.
+  const dead = receipts.find(
+    ({ consumer, outcome, generation }) => outcome === "dead" && generation === event.generation && open.includes(consumer),
+  );
   if (dead !== undefined && !hasLiveJob(facts)) {
     const next = `mend the cause, then \`toolctrl-cli outbox requeue ${event.id}\``;
     return { state: "dead", why: `${dead.consumer} gave up on it: ${dead.detail ?? "no message"}`, next };

@@ -48,7 +48,7 @@ export async function traceEvent(
   if (found === null) throw new CodedError("DB.EVENT_NOT_FOUND", `expected an event with id ${id}, got none`, { facts: { id } });
   const { payload: _payload, ...event } = found;
   const rule = deps.router(event.eventType);
-  const target = rule === null ? "nowhere" : rule.target === "queue" ? rule.queue : "database";
+  const target = rule === null ? "a queue that is unknown here" : rule.target === "queue" ? rule.queue : "database";
   const receipts = await listReceipts(db, id);
   const intents = await listEventIntents(db, id);
   const processes = await listLiveProcesses(db);
