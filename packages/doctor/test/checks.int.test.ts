@@ -2,6 +2,7 @@ import { randomUUID } from "node:crypto";
 import type { QueueBackend } from "@toolctrl/queue/port";
 import { startRedis, type RedisServer } from "@toolctrl/testkit/redis-server";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { createReceiptsCheck } from "../src/checks/receipts.ts";
 import { backendOn, complaintsOf, examine, openDatabase, openPool, startedRedis } from "./support.ts";
 import { startTransactionPooler } from "./transaction-pooler.ts";
 
@@ -249,4 +250,29 @@ describe("of what runs", () => {
       "receipts warn": containing(/1 of mail\. kept past retention.+1 handed off today.+webhook-deliver/),
     });
   });
+
+  test.each([
+    { finished: 10_000, finding: { state: "warn", said: containing(/got 1 handed off today.+by webhook-deliver$/) } },
+    {
+      finished: 200_000,
+      finding: {
+        state: "unknown",
+        said: containing(/^the first 200000 events handed off in the last day .+ no more/),
+        fix: containing(/outbox stats/),
+      },
+    },
+  ])(
+    "an event without its receipt after $finished finished ones of the day is not taken for one that has it",
+    async ({ finished, finding }) => {
+      const { pool } = await openDatabase();
+      // A type without a route owes no receipt.
+      await pool.query(
+        `INSERT INTO "OutboxEvent" ("id", "tenantId", "eventType", "payload", "status", "blocksLine", "processedAt", "recordKey")
+       SELECT gen_random_uuid(), 'acme', CASE WHEN n > $1 THEN 'webhook.message.deliver' ELSE 'product.order.placed' END, '{}', 'DONE', false,
+              clock_timestamp() - interval '2 hours' + n * interval '1 microsecond', n::text FROM generate_series(1, $1::int + 1) n`,
+        [finished],
+      );
+      expect(await createReceiptsCheck(pool, 720).look()).toMatchObject(finding);
+    },
+  );
 });
