@@ -142,7 +142,32 @@ describe("db", () => {
     const result = await runCli(["outbox", "list", "--json"], { DATABASE_URL: "postgres://nobody:secret@127.0.0.1:1/x" });
     expect(result.code).toBe(1);
     expect(result.stdout + result.stderr).not.toContain("secret");
-    expect(result.json()).toMatchObject({ error: { message: expect.any(String) } });
+    expect(result.json()).toMatchObject({
+      error: { code: "DB.UNREACHABLE", message: expect.stringContaining("ECONNREFUSED"), fix: expect.stringContaining("DATABASE_URL") },
+    });
+  });
+
+  test("that has no such name or does not take the login is told from one that is not migrated", async () => {
+    const { url } = await createEmptyDatabase();
+    const [absent, stranger, empty] = [new URL(url), new URL(url), { DATABASE_URL: url }];
+    absent.pathname = "/not-there";
+    stranger.username = "nobody";
+    for (const { href } of [absent, stranger])
+      expect((await runCli(["db", "status", "--json"], { DATABASE_URL: href })).json()).toMatchObject({
+        error: { code: "DB.UNREACHABLE" },
+      });
+    for (const args of [
+      ["outbox", "list"],
+      ["outbox", "reconcile"],
+      ["leads", "dedupe"],
+      ["workflow", "list", "--tenant", "acme"],
+    ]) {
+      const result = await runCli(args, empty);
+      expect([args, result.code, result.stdout]).toEqual([args, 1, ""]);
+      expect(result.stderr).toMatch(
+        /^error DB\.NOT_MIGRATED: expected the tables of this version, got: .* does not exist\nnext: .*toolctrl-cli db migrate.*\n$/m,
+      );
+    }
   });
 
   test("without a DATABASE_URL ends with exit code 2 and names it", async () => {

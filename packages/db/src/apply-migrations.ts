@@ -12,7 +12,7 @@ import { createSchemaEngine } from "./schema-engine.ts";
  * Applies what is missing, over a connection that holds the migration lock.
  *
  * @returns the names of the migrations it applied, in order
- * @throws CodedError `MIGRATE.LOCKED`, `MIGRATE.FAILED`
+ * @throws CodedError `MIGRATE.TABLE_LOCKED`, `MIGRATE.FAILED`
  */
 export async function applyMigrations(client: pg.Client, options: { dir?: string; log?: DatabaseLog | undefined } = {}): Promise<string[]> {
   const { dir = join(findPrismaDir(), "migrations"), log } = options;
@@ -80,6 +80,6 @@ export function migrationFailed(error: unknown, migration?: string): CodedError 
   const detail = error instanceof pg.DatabaseError && error.detail !== undefined ? ` (${error.detail})` : "";
   const text = `${describeError(error, 4_000)}${detail}`;
   // Where the engine met the error itself, it keeps only the text.
-  const code = text.includes("due to lock timeout") ? "MIGRATE.LOCKED" : "MIGRATE.FAILED";
+  const code = text.includes("due to lock timeout") ? "MIGRATE.TABLE_LOCKED" : "MIGRATE.FAILED";
   return new CodedError(code, `expected ${where} to apply, got: ${text}`, { facts: { migration }, cause: error });
 }

@@ -28,7 +28,7 @@ const CONNECTION = { connectTimeoutMs: 10_000, lockTimeoutMs: 10_000, idleInTran
  * commit together: a process that dies midway leaves nothing of it, and the next one applies it again. A migration that waits more
  * than 10 s for a table lock gives up rather than queue all traffic behind itself.
  *
- * @throws CodedError `MIGRATE.LOCKED`, `MIGRATE.FAILED`, `MIGRATE.VERIFY`
+ * @throws CodedError `MIGRATE.LOCKED`, `MIGRATE.TABLE_LOCKED`, `MIGRATE.FAILED`, `MIGRATE.VERIFY`
  */
 export async function migrate(options: MigrateOptions): Promise<MigrateResult> {
   const client = new pg.Client(connectionConfig(options.url, "toolctrl migrate", CONNECTION));

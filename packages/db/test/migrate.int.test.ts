@@ -183,7 +183,11 @@ test("a migration that waits too long for a table gives up, says so, and leaves 
   await applyMigrations(session, { dir: await migrationsDir(table) });
   const dir = await migrationsDir({ ...table, "2_column": `ALTER TABLE "t" ADD COLUMN "b" int` });
   await client.query(`BEGIN; LOCK TABLE "t"`);
-  expect(await rejection(applyMigrations(session, { dir }))).toMatchObject({ code: "MIGRATE.LOCKED", facts: { migration: "2_column" } });
+  expect(await rejection(applyMigrations(session, { dir }))).toMatchObject({
+    code: "MIGRATE.TABLE_LOCKED",
+    fix: expect.stringContaining("pg_stat_activity"),
+    facts: { migration: "2_column" },
+  });
   await client.query("COMMIT");
   expect(await applyMigrations(session, { dir })).toEqual(["2_column"]);
 });

@@ -54,6 +54,11 @@ export const ERROR_CODES = {
     retry: true,
     fix: "Another version wrote this key: finish the rollout, or delete the named key once its event is settled.",
   },
+  "DB.UNREACHABLE": {
+    retry: true,
+    fix: "Check that the server of DATABASE_URL answers, has the database it names, and takes its login, then run the command again.",
+  },
+  "DB.NOT_MIGRATED": { retry: false, fix: "Run `toolctrl-cli db migrate`; `toolctrl-cli db status` lists what is missing." },
   "DB.NOT_UTC": { retry: false, fix: "Connect through createDatabase, which forces UTC, or remove the pooler option that resets it." },
   "DB.DATE_STYLE": {
     retry: false,
@@ -81,6 +86,10 @@ export const ERROR_CODES = {
   },
   "MIGRATE.FAILED": { retry: false, fix: "Read the cause, repair the database, run `toolctrl-cli db migrate` again." },
   "MIGRATE.VERIFY": { retry: false, fix: "The tables are not what the migrations make; restore them or run the missing migration." },
+  "MIGRATE.TABLE_LOCKED": {
+    retry: true,
+    fix: "Find the transaction that holds the table (pg_stat_activity, pg_locks), wait for its end or end it, then run `toolctrl-cli db migrate` again.",
+  },
   "MIGRATE.LOCKED": { retry: true, fix: "Another process is migrating; wait for it, or end it." },
   "EFFECT.REVOKED": { retry: false, fix: "Let the effect await every call of its transaction client before it returns." },
   "HTTP.BLOCKED_ADDRESS": { retry: false, fix: "Use a public address; loopback, private and link-local targets are refused." },
