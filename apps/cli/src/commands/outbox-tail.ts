@@ -34,7 +34,7 @@ Examples:
 /** `outbox tail`: the changes of events as they happen. */
 export function registerOutboxTail(parent: Command, registrar: Registrar): void {
   const command = addFilterOptions(parent.command("tail").description("the changes of the events that match, as they happen, until Ctrl-C"))
-    .addOption(durationOption("--interval <duration>", "the pause between two looks", "500ms"))
+    .addOption(durationOption("--interval <duration>", "the pause between two looks", "500ms", "1d"))
     .addHelpText("after", AFTER_HELP);
   registrar.handle<TailOptions>(command, async (invocation) => {
     const interrupt = watchInterrupt();

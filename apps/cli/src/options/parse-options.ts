@@ -5,8 +5,21 @@ import { OUTBOX_STATUSES, type OutboxStatus } from "@toolctrl/outbox-drainer/act
 
 const UNITS_MS = { ms: 1, s: 1000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
 
+/** Longer ago than anything was, and a moment that the database still knows. */
+const LONGEST = "36500d";
+
 /** `500ms`, `30s`, `5m`, `2h`, `1d` → ms. */
 export function parseDurationMs(text: string): number {
+  return durationUpTo(LONGEST, text);
+}
+
+function durationUpTo(longest: string, text: string): number {
+  const ms = msOf(text);
+  if (ms > msOf(longest)) throw new InvalidArgumentError(`expected a duration of at most ${longest}.`);
+  return ms;
+}
+
+function msOf(text: string): number {
   const match = /^(\d{1,9})(ms|s|m|h|d)$/.exec(text);
   const unit = match?.[2] as keyof typeof UNITS_MS | undefined;
   if (match === null || unit === undefined) throw new InvalidArgumentError("expected a duration such as 500ms, 30s, 5m, 2h or 1d.");
@@ -14,8 +27,8 @@ export function parseDurationMs(text: string): number {
 }
 
 /** An option that takes a duration, and says its default as somebody would write it. */
-export function durationOption(flags: string, description: string, fallback: string): Option {
-  return new Option(flags, description).argParser(parseDurationMs).default(parseDurationMs(fallback), fallback);
+export function durationOption(flags: string, description: string, fallback: string, longest = LONGEST): Option {
+  return new Option(flags, description).argParser((text: string) => durationUpTo(longest, text)).default(msOf(fallback), fallback);
 }
 
 /** What --from and --to take: a moment, or how long ago (`2h`). The database's clock says what "ago" means. */
@@ -32,10 +45,15 @@ export function parseTime(text: string): TimeOption {
   if (/^\d+(?:ms|s|m|h|d)$/.test(text)) return { agoMs: parseDurationMs(text) };
   const at = new Date(text);
   // Without a zone the same text would mean another moment on another machine; a date alone is midnight UTC.
-  if (!ISO.test(text) || Number.isNaN(at.getTime())) {
+  if (!ISO.test(text) || Number.isNaN(at.getTime()) || !isOfCalendar(text.slice(0, 10))) {
     throw new InvalidArgumentError("expected a time such as 2026-11-30T09:00:00Z, a date, or how long ago, such as 2h.");
   }
   return { at };
+}
+
+/** A date makes 3 March of 31 February, which would widen what a bulk changes. */
+function isOfCalendar(day: string): boolean {
+  return new Date(`${day}T00:00:00Z`).toISOString().startsWith(day);
 }
 
 /** `FAILED` or `failed,cancelled`; may be given several times. */
