@@ -27,7 +27,8 @@ export async function runCli(args: readonly string[], io: Io, parts: CliParts = 
 }
 
 function writeUsageError(io: Io, error: CommanderError): void {
-  const message = error.message.replace(/^error: /, "");
+  // Without a command commander writes the help, and calls its error after that.
+  const message = error.code === "commander.help" ? "expected a command, got none" : error.message.replace(/^error: /, "");
   const document = { error: { code: "CLI.ARGUMENT", message, fix: "Run the command with --help.", facts: { commander: error.code } } };
   io.out.write(`${JSON.stringify(document, null, 2)}\n`);
 }

@@ -83,6 +83,7 @@ describe("a bad command line ends with exit code 2 and says what was expected", 
     [["tail", "--interval", "0.5"], "expected a duration such as"],
     [["tail", "--interval", "25d"], "expected a duration of at most 1d"],
     [["reconcile", "--since", "2027-02-29"], "expected a time such as"],
+    [[], "expected a command, got none"],
     [["tail", "--status", "SLEEPING"], "expected PENDING, PROCESSING, DONE, FAILED, CANCELLED"],
   ])("outbox %j", async (args, message) => {
     const { code, out } = await run(["outbox", ...args, "--json"]);
