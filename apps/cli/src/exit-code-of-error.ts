@@ -16,6 +16,7 @@ export function exitCodeOfError(error: unknown): ExitCode {
     case "WORKFLOW.ARGUMENT":
     case "WORKFLOW.INPUT_INVALID":
       return EXIT.usage;
+    case "AUDIT.NO_CHAIN":
     case "DB.EVENT_NOT_FOUND":
     case "WORKFLOW.NOT_FOUND":
       return EXIT.notFound;

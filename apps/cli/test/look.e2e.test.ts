@@ -187,6 +187,8 @@ describe("audit verify", () => {
     }
     const sound = await cli("audit", "verify", tenantId, "--json");
     expect([sound.code, sound.json()]).toEqual([0, expect.objectContaining({ ok: true, verified: 3 })]);
+    const misspelt = await cli("audit", "verify", `${tenantId}x`, "--json");
+    expect([misspelt.code, misspelt.json()]).toMatchObject([3, { error: { code: "AUDIT.NO_CHAIN", facts: { tenantId: `${tenantId}x` } } }]);
     await database.pool.query(`ALTER TABLE "AuditEntry" DISABLE TRIGGER "AuditEntry_append_only"`);
     await database.pool.query(`UPDATE "AuditEntry" SET "entry" = '{"action":"forged"}' WHERE "tenantId" = $1 AND "sequence" = 2`, [
       tenantId,

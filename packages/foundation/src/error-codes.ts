@@ -144,6 +144,10 @@ export const ERROR_CODES = {
     fix: "Deploy a worker-general that registers the function, or correct the subscription; then requeue the event.",
   },
   "AUDIT.CHAIN_BROKEN": { retry: false, fix: "An audit row was changed or removed; compare with a backup from before the named sequence." },
+  "AUDIT.NO_CHAIN": {
+    retry: false,
+    fix: "Check the tenant's id; a chain begins with its first entry, and one that was there before has been removed, entries and head.",
+  },
   "ROW.ARGUMENT": { retry: false, fix: "Correct the named argument." },
   "ROW.NOT_FOUND": { retry: false, fix: "Check the id: the row is not there, or was deleted meanwhile." },
   "ROW.CASCADE_TOO_LARGE": { retry: false, fix: "Delete the rows below it in parts first." },

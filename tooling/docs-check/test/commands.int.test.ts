@@ -1,10 +1,12 @@
+import { randomUUID } from "node:crypto";
 import { mkdtemp, rm, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { PassThrough } from "node:stream";
 import { pathToFileURL } from "node:url";
-import { createDatabase, type Database } from "@toolctrl/db/client";
+import { createDatabase, transaction, type Database } from "@toolctrl/db/client";
 import { publishOutboxEvent } from "@toolctrl/db/outbox";
+import { appendAuditEntry, canonicalJson } from "@toolctrl/domain/audit";
 import { startRedis, type RedisServer } from "@toolctrl/testkit/redis-server";
 import { createEmptyDatabase } from "@toolctrl/testkit/template-db";
 import { afterAll, beforeAll, describe, expect, test, vi } from "vitest";
@@ -74,6 +76,8 @@ describe("every command of the CLI on these pages does what it is there for", ()
     vi.stubEnv("REDIS_URL", redis.url);
     await runCli(["db", "migrate"]);
     database = await createDatabase({ url, poolMax: 2, app: "test", wakeup: false });
+    const entry = { tenantId: "acme", eventId: randomUUID(), effectEpoch: 0, entryJson: canonicalJson({ action: "signed-in" }) };
+    await transaction(database.pool, (tx) => appendAuditEntry(tx, entry));
     folder = await mkdtemp(join(tmpdir(), "documented-workflow-"));
     await writeFile(join(folder, "approval.json"), documentedWorkflow());
   });
