@@ -115,6 +115,11 @@ test("an answer whose body never came is accepted by its status, and says that i
   const call = { id: "call", block: "httpRequest" as const, config: { method: "POST" as const, url: `${bench.http.url}/` } };
   const key = await bench.start(await bench.add(manual([call])));
   expect(await bench.run(key)).toEqual({ kind: "ended", status: "success" });
-  expect((await bench.view(key)).steps[0]?.output).toMatchObject({ status: 200, headers: { "content-length": "100" }, body: null, truncated: true });
+  expect((await bench.view(key)).steps[0]?.output).toMatchObject({
+    status: 200,
+    headers: { "content-length": "100" },
+    body: null,
+    truncated: true,
+  });
   expect(bench.http.requests).toHaveLength(1);
 });
