@@ -15,8 +15,10 @@ const STATES: Readonly<Record<string, JobState>> = {
 
 /** A job as an operator sees it, or null when the queue does not know it (any more). */
 export async function viewOf(driver: Pick<QueueDriver, "queue" | "jobState">, queue: QueueName, jobId: string): Promise<JobView | null> {
-  const job = await driver.queue(queue).getJob(jobId);
-  const state = job === undefined ? undefined : STATES[await driver.jobState(queue, jobId)];
+  // The state first: one that is final is the job's last word, and what is read of it then is whole. The other way round a job that had just failed
+  // had no reason yet.
+  const state = STATES[await driver.jobState(queue, jobId)];
+  const job = state === undefined ? undefined : await driver.queue(queue).getJob(jobId);
   if (job === undefined || state === undefined) return null;
   return {
     id: jobId,

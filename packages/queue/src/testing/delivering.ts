@@ -251,6 +251,21 @@ function describeBadDeaths(harness: QueueHarness, api: SuiteApi): void {
     assert.equal(view.failedReason, "a\uFFFDb \uFFFD");
   });
 
+  api.it("shows a job that is looked at while it fails either before its end or with all of it", async () => {
+    const { backend } = await fresh({ attempts: 1 });
+    backend.work(QUEUE, async () => ({ kind: "retry", error: new Error("boom") }), { concurrency: 5 });
+    const jobs = Array.from({ length: 50 }, (_, n) => newJob(jobIdFor(n)));
+    await backend.addAll(jobs);
+    const untilFailed = async (jobId: string) => {
+      for (;;) {
+        const view = await backend.find(QUEUE, jobId);
+        if (view?.state === "failed") return view;
+      }
+    };
+    const views = await Promise.all(jobs.map((job) => untilFailed(job.id)));
+    assert.ok(views.every((view) => view.failedReason === "boom" && view.failures === 1 && view.finishedAt !== null));
+  });
+
   api.it("keeps of a huge error only a bounded part", async () => {
     const { backend } = await fresh({ attempts: 1 });
     workScript(backend, [() => ({ kind: "retry", error: new Error("x".repeat(500_000)) })]);
