@@ -109,7 +109,9 @@ describe("held events", () => {
     await expect(cut).rejects.toThrow("cut off");
     const rest = [...(await Promise.all(others)), await releaseOf(database, heldBy).release.tick()];
     const byTheDead = 3_500 - rest.reduce((sum, count) => sum + count, 0);
-    expect([0, 1_000]).toContain(byTheDead);
+    // Of its one page: nothing if the others were first, and any part of it if they came to it at the same moment.
+    expect(byTheDead).toBeGreaterThanOrEqual(0);
+    expect(byTheDead).toBeLessThanOrEqual(1_000);
     expect(await totals(database)).toMatchObject({ held: 0, open: 3_500 });
   });
 });
