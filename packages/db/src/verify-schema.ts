@@ -38,8 +38,12 @@ export async function assertSchema(db: Queryable): Promise<void> {
   if (problems.length > 0) throw schemaDiffers(problems);
 }
 
+/** An error is shown in two thousand characters; `db status` has room for all. */
+const SHOWN = 8;
+
 export function schemaDiffers(problems: readonly SchemaProblem[]): CodedError {
-  const said = problems.map(withMend).join("\n");
+  const more = problems.length > SHOWN ? [`and ${problems.length - SHOWN} more`] : [];
+  const said = [...problems.slice(0, SHOWN).map(withMend), ...more].join("\n");
   const why = `expected the tables that the migrations make, got ${problems.length} differences:\n${said}`;
   return new CodedError("MIGRATE.VERIFY", why, { facts: { problems } });
 }

@@ -85,7 +85,10 @@ export const ERROR_CODES = {
     fix: "Find who holds the lock (pg_locks, pg_stat_activity) or wait, then run the command again: it goes on where it was.",
   },
   "MIGRATE.FAILED": { retry: false, fix: "Read the cause, repair the database, run `toolctrl-cli db migrate` again." },
-  "MIGRATE.VERIFY": { retry: false, fix: "The tables are not what the migrations make; restore them or run the missing migration." },
+  "MIGRATE.VERIFY": {
+    retry: false,
+    fix: "Run the SQL that it names, or undo what was changed by hand; `toolctrl-cli db status` lists all.",
+  },
   "MIGRATE.TABLE_LOCKED": {
     retry: true,
     fix: "Find the transaction that holds the table (pg_stat_activity, pg_locks), wait for its end or end it, then run `toolctrl-cli db migrate` again.",
