@@ -14,7 +14,8 @@ const GOODBYE_MS = 500;
 async function main(): Promise<void> {
   process.exitCode = await runCli(process.argv.slice(2), processIo());
   // A server that hangs hears no goodbye, and its connection would hold the process for as long as it stands.
-  process.stdout.write("", () => void setTimeout(() => process.exit(), GOODBYE_MS).unref());
+  const end = (): void => void setTimeout(() => process.exit(), GOODBYE_MS).unref();
+  process.stdout.write("", () => process.stderr.write("", end));
 }
 
 void main();

@@ -147,6 +147,17 @@ describe("db", () => {
     });
   });
 
+  test("that takes no writes is told from one that does not answer", async () => {
+    const id = await publish();
+    const readOnly = new URL(env["DATABASE_URL"] ?? "");
+    readOnly.searchParams.set("options", "-c default_transaction_read_only=on");
+    const result = await runCli(["outbox", "cancel", id, "--json"], { DATABASE_URL: readOnly.href });
+    expect([result.code, result.json()]).toMatchObject([
+      1,
+      { error: { code: "DB.READ_ONLY", message: expect.stringContaining("read-only") } },
+    ]);
+  });
+
   test("that has no such name or does not take the login is told from one that is not migrated", async () => {
     const { url } = await createEmptyDatabase();
     const [absent, stranger, empty] = [new URL(url), new URL(url), { DATABASE_URL: url }];

@@ -88,25 +88,32 @@ test("the emergency requeue leaves an event as the CLI does, with its audit row,
   expect(await readActions(byHand)).toHaveLength(1);
 });
 
-test("a mail that was rendered and not sent is found by the question for late receipts, however long ago it was handed off", async () => {
-  const [late, sent] = [await fail(), await fail()];
+test("the question for late receipts finds what is owed: of a first delivery, after a death that was requeued, and of a replay", async () => {
+  const late = await Promise.all([fail(), fail(), fail()]);
+  const finished = await Promise.all([fail(), fail()]);
+  const [half = "", requeued = "", replayed = "", sent = "", dead = ""] = [...late, ...finished];
   await database.pool.query(
-    `UPDATE "OutboxEvent" SET "status" = 'DONE', "lastErrorCode" = NULL, "lastError" = NULL, "processedAt" = clock_timestamp() - interval '3 days'
+    `UPDATE "OutboxEvent" SET "status" = 'DONE', "lastErrorCode" = NULL, "lastError" = NULL, "processedAt" = clock_timestamp() - interval '3 days',
+            "generation" = CASE WHEN "id" = $2::uuid THEN 1 ELSE 0 END, "effectEpoch" = CASE WHEN "id" = $3::uuid THEN 1 ELSE 0 END,
+            "replayConsumer" = CASE WHEN "id" = $3::uuid THEN 'email-send' END
       WHERE "id" = ANY($1::uuid[])`,
-    [[late, sent]],
+    [[...late, ...finished], requeued, replayed],
   );
-  const receipts = [
-    [late, "mail-render"],
-    [sent, "mail-render"],
-    [sent, "email-send"],
+  const receipts: Array<[eventId: string, consumer: string, outcome: string]> = [
+    [half, "mail-render", "done"],
+    [requeued, "email-send", "dead"],
+    [replayed, "email-send", "done"],
+    [sent, "email-send", "done"],
+    [dead, "email-send", "dead"],
   ];
-  for (const [id, consumer] of receipts)
+  for (const receipt of receipts)
     await database.pool.query(
-      `INSERT INTO "OutboxReceipt" ("tenantId", "eventId", "consumer", "outcome") VALUES ('acme', $1::uuid, $2, 'done')`,
-      [id, consumer],
+      `INSERT INTO "OutboxReceipt" ("tenantId", "eventId", "consumer", "outcome") VALUES ('acme', $1::uuid, $2, $3)`,
+      receipt,
     );
   const question = statements.find(({ path }) => path.endsWith("outbox-receipts-late.md"))?.sql ?? "";
-  expect((await database.pool.query<{ id: string }>(question)).rows.map(({ id }) => id)).toEqual([late]);
+  const found = (await database.pool.query<{ id: string }>(question)).rows.map(({ id }) => id);
+  expect(found.toSorted()).toEqual(late.toSorted());
 });
 
 test("a session is ended by the pid that the runbook has somebody look up", async () => {

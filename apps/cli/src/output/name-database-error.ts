@@ -6,8 +6,9 @@ import { z } from "zod";
 const UNDEFINED = /^(?:42P01|42703|42883|42704)$/;
 /** The server answers, and takes neither this login nor knows this database. */
 const REFUSED = /^(?:28...|3D000)$/;
-/** A rival's lock was in the way; the server is well. */
-const RIVAL = /^(?:40...|55P03)$/;
+/** A rival's lock was in the way, or the server has no room: it answers, and says why. */
+const TOLD = /^(?:40...|55P03|53100|53200)$/;
+const READ_ONLY = "25006";
 
 /** Where Prisma keeps the server's own error; its own message is a page long. */
 const ofPrisma = z.object({
@@ -21,7 +22,8 @@ export function nameDatabaseError(error: unknown): CodedError | null {
   // A file of this program that is missing; of a socket it is the connecting that fails.
   if (code === "ENOENT" && !message.startsWith("connect ")) return null;
   if (UNDEFINED.test(code)) return new CodedError("DB.NOT_MIGRATED", `expected the tables of this version, got: ${message}`, { facts });
-  if (REFUSED.test(code) || (isDatabaseAway(error) && !RIVAL.test(code)))
+  if (code === READ_ONLY) return new CodedError("DB.READ_ONLY", `expected a database that takes writes, got: ${message}`, { facts });
+  if (REFUSED.test(code) || (isDatabaseAway(error) && !TOLD.test(code)))
     return new CodedError("DB.UNREACHABLE", `expected the database to answer, got: ${message}`, { facts });
   return null;
 }
