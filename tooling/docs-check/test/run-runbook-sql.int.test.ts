@@ -91,7 +91,7 @@ test("the emergency requeue leaves an event as the CLI does, with its audit row,
 test("the question for late receipts finds what is owed: of a first delivery, after a death that was requeued, and of a replay", async () => {
   const late = await Promise.all([fail(), fail(), fail()]);
   const finished = await Promise.all([fail(), fail()]);
-  const [half = "", requeued = "", replayed = "", sent = "", dead = ""] = [...late, ...finished];
+  const [half, requeued, replayed, sent, dead] = [...late, ...finished];
   await database.pool.query(
     `UPDATE "OutboxEvent" SET "status" = 'DONE', "lastErrorCode" = NULL, "lastError" = NULL, "processedAt" = clock_timestamp() - interval '3 days',
             "generation" = CASE WHEN "id" = $2::uuid THEN 1 ELSE 0 END, "effectEpoch" = CASE WHEN "id" = $3::uuid THEN 1 ELSE 0 END,
