@@ -41,7 +41,7 @@ export async function recordDeath(
   const { effectEpoch } = effectiveEpoch(envelope, consumer.name);
   try {
     const receipt = { eventId, tenantId, consumer: receiptName(consumer.name, envelope), effectEpoch, generation, error };
-    await onceBack(() => recordDead(context.pool, receipt));
+    await onceBack(context.pool, () => recordDead(context.pool, receipt));
     await consumer.onDead?.({ eventId, tenantId, effectEpoch, envelope, error });
   } catch (cause) {
     context.log.error({ ...facts, err: cause }, "receipt of a dead job could not be written; the failed job itself stays in the queue");
@@ -57,13 +57,13 @@ function envelopeOf(data: unknown): JobEnvelope | undefined {
   }
 }
 
-/** Writing it twice is harmless. */
-async function onceBack(write: () => Promise<void>): Promise<void> {
+/** Writing it twice is harmless. A process that ends does not wait: its pool answers nobody any more. */
+async function onceBack(pool: ConsumerContext["pool"], write: () => Promise<void>): Promise<void> {
   for (const pauseMs of PAUSES_MS) {
     try {
       return await write();
     } catch (error) {
-      if (!isDatabaseAway(error)) throw error;
+      if (!isDatabaseAway(error) || pool.ending) throw error;
       await delay(pauseMs);
     }
   }

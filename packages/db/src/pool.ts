@@ -106,6 +106,9 @@ export class BoundedPool extends pg.Pool {
   }
 }
 
+/** Longest time that a connection is kept without use. */
+const IDLE_MS = 30_000;
+
 /** The one pool of a process. Connects when first used. */
 export function createPool(options: {
   url: string;
@@ -117,7 +120,9 @@ export function createPool(options: {
 }): BoundedPool {
   const { limits = CONNECTION_LIMITS } = options;
   const config = connectionConfig(options.url, options.app, limits);
-  const pool = new BoundedPool({ ...config, max: options.max, idleTimeoutMillis: 30_000 }, options.onWait);
+  // Before it would count as silent: what is not in use ends without a word, and one that the network has forgotten is not lent.
+  const idleTimeoutMillis = Math.min(IDLE_MS, limits.silenceMs / 2);
+  const pool = new BoundedPool({ ...config, max: options.max, idleTimeoutMillis }, options.onWait);
   // A connection that the server closes is replaced at the next use; without a listener, idle or lent, it would end the process.
   pool.on("error", (error) => options.log?.warn({ err: error }, "an idle database connection was lost"));
   pool.on("connect", (client) => client.on("error", (error) => options.log?.warn({ err: error }, "a database connection was lost")));

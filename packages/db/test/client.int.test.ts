@@ -123,6 +123,24 @@ test("a statement on a connection that went silent fails, alone or in a transact
   expect(await db.prisma.outboxMode.findMany()).toHaveLength(1);
 });
 
+test("a connection that nobody uses ends without a word before it counts as silent", async () => {
+  const { url, drop } = await createTestDatabase();
+  const lost: unknown[] = [];
+  const log = { info: () => undefined, warn: (facts: object) => void lost.push(facts), error: () => undefined };
+  const pool = createPool({ url, max: 1, app: "test", log, limits: { ...CONNECTION_LIMITS, silenceMs: 300 } });
+  const clock = new pg.Client({ connectionString: url });
+  await clock.connect();
+  onTestFinished(async () => {
+    await pool.endWithin(0);
+    await clock.end();
+    await drop();
+  });
+  await pool.query("SELECT 1");
+  await clock.query("SELECT pg_sleep(1)");
+  expect([pool.totalCount, lost]).toEqual([0, []]);
+  await expect(pool.query("SELECT pg_sleep(5)")).rejects.toMatchObject({ code: "ETIMEDOUT" });
+});
+
 test("Prisma and ping meet the same bound when one transaction holds the only connection", async () => {
   const db = await openDatabase({ poolMax: 1 });
   const holding = gate();
