@@ -33,7 +33,7 @@ export interface CrashPointRun {
  */
 export const BULLMQ_BACKGROUND: RegExp[] = [
   // A worker compares the clocks at boot, beside everything else: on a busy machine it is at it when the counting begins.
-  /^redis: time\b/i,
+  /^redis: eval(sha)? \S+ 1 \S+:ping\b/i,
   /^redis: (bzpopmin|ping)\b/i,
   /^redis: eval(sha)? \S+ 2 \S+:lock \S+:stalled\b/i,
   /^redis: eval(sha)? \S+ [19] \S+:stalled\b/i,
